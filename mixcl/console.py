@@ -4,6 +4,7 @@
 processes: ``torchrun --nproc-per-node 8 -m mixcl train ... --launcher pytorch``.
 """
 
+import resource
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -36,6 +37,10 @@ COMMANDS = {
 """Commands and what each is for; first those that most people need."""
 
 
+FILES = 128
+"""Files that a process must be allowed to open at once: without, batches of data workers are lost."""
+
+
 def module_of(name: str) -> ModuleType:
     """Import the module of mixcl.commands that implements a command."""
     return import_module(f'mixcl.commands.{name.replace("-", "_")}')
@@ -52,19 +57,26 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
     """Run a command, by default with the words of the command line; files of tools/ call this."""
     begin('__main__')
     with reported_to_user('mixcl doctor looks at the installation'):
-        args = parsed(name, sys.argv[1:] if words is None else words, program)
-    command = module_of(name)
+        if not __debug__:
+            raise UserError("torch does not train under Python's -O (PYTHONOPTIMIZE): start Python without it")
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if 0 <= files < FILES:
+            raise UserError(f'a process may open {files} files at once, which is too few: raise it by ulimit -n 4096')
+        command = module_of(name)
+    args = parsed(name, sys.argv[1:] if words is None else words, program)
     options = {setting: f'--{setting.replace("_", "-")}' for setting in vars(args)}
     options['labels'] = '--no-labels'
     options |= getattr(command, 'SETTINGS', {})
     with reported_to_user(getattr(command, 'AFTERWARDS', ''), options):
         if not getattr(args, 'allow_pickle', False):
-            command.run(args)
-            return
-        from mixcl.weights import allow_pickle
+            status = command.run(args)
+        else:
+            from mixcl.weights import allow_pickle
 
-        with allow_pickle():
-            command.run(args)
+            with allow_pickle():
+                status = command.run(args)
+    if status:
+        sys.exit(status)
 
 
 def overview() -> str:

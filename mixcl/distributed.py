@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from mmengine.dist import get_rank, get_world_size
@@ -29,12 +30,19 @@ def first_row(num_rows: int) -> int:
 
 
 def host_group() -> distributed.ProcessGroup | None:
-    """Create a group of all processes that exchanges CPU tensors, without the GPUs; None for a single process.
+    """Return the group of all processes that exchanges CPU tensors, without the GPUs; None for a single process.
 
-    All processes must call this at the same point of the program.
+    All processes must call this at the same point of the program, since the first call creates it.
     """
-    with silent_stdout():  # gloo prints who is connected to whom
-        return distributed.new_group(backend='gloo') if get_world_size() > 1 else None
+    if get_world_size() == 1:
+        return None
+    if distributed.group.WORLD not in _host_groups:
+        with silent_stdout():  # gloo prints who is connected to whom
+            _host_groups[distributed.group.WORLD] = distributed.new_group(backend='gloo')
+    return _host_groups[distributed.group.WORLD]
+
+
+_host_groups: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def unwrapped(model: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from mixcl.faults import fault_sentence, printable, system_fault
+from mixcl.faults import FAILURES, fault_sentence, printable, system_fault
 
 PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
@@ -73,7 +73,8 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
     """Turn every error of a command-line tool into one sentence on the standard error, and an exit status.
 
     - :class:`UserError`, or something the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
-    - An unforeseen error: status 1, and the sentence of :func:`~mixcl.faults.fault_sentence`.
+    - An unforeseen error, or ``sys.exit`` of a part, which would look like success: status 1, and the sentence of
+      :func:`~mixcl.faults.fault_sentence`.
     - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
     ``afterwards`` says what the user can do next; ``options`` has the options of the command, by names of settings.
@@ -94,8 +95,8 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
     except KeyboardInterrupt:
         print('\n' + ': '.join(filter(None, ['interrupted', afterwards])), file=sys.stderr)
         sys.exit(130)
-    except Exception as error:
-        if os.environ.get('MIXCL_TRACEBACK'):
+    except FAILURES as error:
+        if os.environ.get('MIXCL_TRACEBACK') and not isinstance(error, SystemExit):
             raise
         _end_by(error)
 
@@ -122,7 +123,7 @@ def launcher_tells(error: BaseException | None) -> bool:
     return re.search(LOST_PEER, str(error)) is not None and 'TORCHELASTIC_RUN_ID' in os.environ
 
 
-def _end_by(error: Exception) -> NoReturn:
+def _end_by(error: BaseException) -> NoReturn:
     # torchrun kills all processes as soon as one has failed, even the one that is about to report why. Status 85 would
     # wrongly say that they were asked to stop.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -138,7 +139,7 @@ def _note_status(status: int) -> None:
         Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{status}\n')
 
 
-def _tell(error: Exception) -> None:
+def _tell(error: BaseException) -> None:
     """Print an error, if this process of a distributed run is the one to report it.
 
     All processes meet most UserErrors, so the first one reports them. An unforeseen error may have happened to any one

@@ -12,11 +12,20 @@ from pathlib import Path
 
 SYSTEM_FAULTS = (
     (
+        r'Too many open files|received 0 items of ancdata',
+        'more files are open than this process may have: raise the limit (ulimit -n 4096) or use fewer processes that '
+        'load images (num_workers)',
+    ),
+    (
+        r'File too large',
+        'a file would be larger than this process may write: raise the limit (ulimit -f unlimited)',
+    ),
+    (
         r'os error (28|122)\b|inline_container\.cc.* unexpected pos',  # from safetensors, and torch.save
         'a file cannot be written, most likely because the disk is full: make room, or choose another folder',
     ),
     (
-        r'DataLoader worker .* Bus error|unable to allocate shared memory',
+        r'DataLoader worker .* Bus error|unable to allocate shared memory|No space left .*multiprocessing/synchr',
         'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
         'fewer processes (num_workers)',
     ),
@@ -31,6 +40,9 @@ SYSTEM_FAULTS = (
 LENGTH = 300
 """Number of characters after which an error is cut off in a sentence; the traceback file has all of them."""
 
+FAILURES = (Exception, SystemExit, GeneratorExit)
+"""What must not end a command as if all were well; Ctrl-C and RunStopped end it on purpose."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -41,15 +53,16 @@ def printable(text: str) -> str:
 
 def system_fault(error: BaseException) -> str | None:
     """Say what the system did, with likely cause and cure (a full disk, a killed process); None for other errors."""
-    if isinstance(error, OSError):
-        place = printable(str(error.filename or 'a file'))
-        full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
-        return full if error.errno in FULL else None
-    text = ' '.join(str(error).split())
-    return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    text = ' '.join([*str(error).split(), *(frame.filename for frame in place)])
+    known = next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
+    if known is None and isinstance(error, OSError) and error.errno in FULL:
+        file = printable(str(error.filename or 'a file'))
+        return f'{file} cannot be written ({error.strerror}): make room, or choose another folder'
+    return known
 
 
-def fault_sentence(error: Exception) -> str:
+def fault_sentence(error: BaseException) -> str:
     """Return a sentence on what the system did, or else on the error, whose traceback goes to a file.
 
     The latter has the error, the line that raised it, the file, and what is saved (:func:`noting_run`).
@@ -58,10 +71,10 @@ def fault_sentence(error: Exception) -> str:
     if known is not None:
         return known
     text = ''.join(traceback.format_exception(error))
-    what = f'{type(error).__name__}: {error}'
+    what = f'sys.exit({error}) was called' if isinstance(error, SystemExit) else f'{type(error).__name__}: {error}'
     if 'Original Traceback' in what:  # torch puts the traceback of a data worker into the message
         what = what.strip().rpartition('\n')[2]
-    what = printable(' '.join(what.split())[:LENGTH])
+    what = printable(' '.join(what.split())[:LENGTH]).rstrip(': ')
     folder, saved = getattr(error, 'of_run', (None, ''))
     file = _written(text, folder)
     where = f'the traceback is in {file}' if file else 'MIXCL_TRACEBACK=1 shows the traceback'
@@ -95,6 +108,6 @@ def noting_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
     """Note on an error in which folder of a run its traceback belongs, and what is saved."""
     try:
         yield
-    except Exception as error:
-        error.of_run = Path(folder), saved()  # type: ignore[attr-defined]
+    except FAILURES as error:
+        error.of_run = Path(folder), saved()  # type: ignore[union-attr]
         raise

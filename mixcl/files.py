@@ -34,7 +34,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     Raises:
         OSError: if the file cannot be opened, or is not a regular file.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     kind = os.fstat(handle).st_mode
     if stat.S_ISREG(kind):
         return os.fdopen(handle, 'rb')

@@ -5,6 +5,7 @@ This is a module of its own because the processes cannot import test modules.
 
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,9 +20,11 @@ from tools.command import start, stop
 from torch import Tensor, nn
 
 from mixcl.datasets import KeyedSampler
-from mixcl.distributed import gather_rows
+from mixcl.distributed import gather_rows, host_group
 from mixcl.encoders import SyncBatchNorm
 from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.processes import on_main_process
+from mixcl.ranges import POSITIVE, check_range
 
 NORM_CASES = {
     '(N, C)': dict(shape=(8, 3)),
@@ -71,6 +74,24 @@ def join(folder: str, rank: str, count: str) -> None:
     os._exit(0)  # gloo's threads may abort an interpreter that exits normally
 
 
+FAILURES: dict[str, Callable[[], object]] = {
+    'memory': lambda: bytes(2**62),
+    'exit': lambda: sys.exit(0),
+    'cannot be sent': lambda: lambda: None,
+    'foreseen': lambda: check_range('k', POSITIVE, k=-1),
+}
+"""What the first process does for both, and fails."""
+
+
+def failed(act: Callable[[], object]) -> tuple[str, str]:
+    """Return type and text of the error that this process gets; both go on, so no end of a process tells the other."""
+    try:
+        on_main_process(act)
+    except BaseException as error:
+        return type(error).__name__, str(error)
+    return 'none', ''
+
+
 def everything(rank: int) -> dict:
     """Return all that one process of the pair finds, by name."""
     rows = slice(FIRST_ROWS) if rank == 0 else slice(FIRST_ROWS, None)
@@ -80,6 +101,8 @@ def everything(rank: int) -> dict:
         steps=host_steps.steps(tuple(host_steps.MODELS), rank),
         agreed_seed=KeyedSampler(range(4)).seed,
         run=run(rank),
+        failures={name: failed(act) for name, act in FAILURES.items()},
+        group=host_group() is host_group(),
     )
 
 

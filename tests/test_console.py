@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -61,3 +62,12 @@ def test_configs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert 'sdmp/vit-s16_in1k_dino' in known_configs('in1k_dino') and not known_configs('evaluation')
     with pytest.raises(UserError, match='`mixcl configs` lists those'):
         find_config('nothing/like/it')
+
+
+@pytest.mark.parametrize(
+    ('limit', 'words', 'cause'), [('true', ['-O'], "Python's -O"), ('ulimit -n 20', [], 'ulimit -n')]
+)
+def test_what_no_command_can_work_with_is_said_first(limit: str, words: list[str], cause: str) -> None:
+    command = [sys.executable, *words, '-m', 'mixcl', 'train', 'patchmix/vit-xs4_digits']
+    ran = subprocess.run(['sh', '-c', f'{limit} && exec "$@"', 'sh', *command], capture_output=True, text=True)
+    assert ran.returncode == 2 and re.fullmatch(f'error: .*{re.escape(cause)}.*\n', ran.stderr)

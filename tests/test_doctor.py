@@ -16,10 +16,9 @@ from mixcl.engine.hooks.environment_hook import source_state
 
 
 def test_the_report_of_this_installation(capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        console.main(['doctor'])
+    console.main(['doctor'])
     lines = capsys.readouterr().out.splitlines()
-    assert exit_.value.code == 0 and lines[-1] == 'pretraining can work'
+    assert lines[-1] == 'pretraining can work'
     assert f'ok     torch: {torch.__version__}' in lines
 
 

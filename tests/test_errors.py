@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -104,7 +105,16 @@ def run_in(folder: Path, meet: Callable[[], None]) -> None:
         meet()
 
 
-LINE = {meet: inspect.getsourcelines(meet)[1] + 1 for meet in (Careless.__getitem__, call_another_package)}
+def leave() -> None:
+    sys.exit(0)
+
+
+def leave_as_a_generator() -> None:
+    raise GeneratorExit
+
+
+OWN = Careless.__getitem__, call_another_package, leave, leave_as_a_generator
+LINE = {meet: inspect.getsourcelines(meet)[1] + 1 for meet in OWN}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +122,8 @@ LINE = {meet: inspect.getsourcelines(meet)[1] + 1 for meet in (Careless.__getite
     [
         (load_carelessly, rf"KeyError: 'a\\nb' \({__file__}:{LINE[Careless.__getitem__]}\)"),
         (call_another_package, rf'\w+: missing \), .* \({__file__}:{LINE[call_another_package]}\)'),
+        (leave, rf'sys\.exit\(0\) was called \({__file__}:{LINE[leave]}\)'),
+        (leave_as_a_generator, rf'GeneratorExit \({__file__}:{LINE[leave_as_a_generator]}\)'),
     ],
 )
 def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_traceback(
@@ -136,8 +148,9 @@ def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_trace
     (tmp_path / 'temporary').rename(tmp_path / 'full')
     assert '; MIXCL_TRACEBACK=1 shows the traceback; ' in ended(tmp_path / 'gone')
     monkeypatch.setenv('MIXCL_TRACEBACK', '1')
-    with pytest.raises((KeyError, re.error)), reported_to_user():
+    with pytest.raises((KeyError, re.error, GeneratorExit, SystemExit)) as raised, reported_to_user():
         meet()
+    assert getattr(raised.value, 'code', 1) == 1
 
 
 def test_names_of_files_are_printed_on_one_line() -> None:

@@ -81,6 +81,19 @@ def test_a_step_of_four_processes_is_that_of_one(four: list[dict], name: str) ->
 # ----- data and runs -----
 
 
+def test_the_group_of_hosts_is_made_once(pair: list[dict]) -> None:
+    assert all(found['group'] for found in pair)
+
+
+def test_what_fails_in_the_first_process_fails_in_all(pair: list[dict]) -> None:
+    first, second = (found['failures'] for found in pair)
+    kinds = dict(zip(pairs.FAILURES, ('MemoryError', 'SystemExit', 'AttributeError', 'UserError'), strict=True))
+    assert {name: kind for name, (kind, _) in first.items()} == kinds
+    assert first.pop('foreseen') == second.pop('foreseen')
+    for name, (kind, text) in second.items():
+        assert kind == 'UserError' and text.startswith(f'the first process failed: {kinds[name]}(')
+
+
 def test_samplers_without_a_seed_agree_on_one(pair: list[dict]) -> None:
     assert pair[0]['agreed_seed'] == pair[1]['agreed_seed']
 

@@ -10,7 +10,6 @@ from mixcl.errors import reported_to_user
 
 
 def main() -> None:
-    argparse.ArgumentParser(description="Check that mmdet and mmcv's operators work.").parse_args()
     import torch
 
     from mixcl.detection.requirements import check_requirements
@@ -22,5 +21,6 @@ def main() -> None:
 
 
 if __name__ == '__main__':
+    argparse.ArgumentParser(description="Check that mmdet and mmcv's operators work.").parse_args()
     with reported_to_user():
         main()

@@ -3,15 +3,16 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from mmengine.dist import get_world_size, is_main_process
+from mmengine.dist import get_world_size
 
 import mixcl
 from mixcl.apis.arguments import named
-from mixcl.engine.runners.processes import join_processes, process_count
+from mixcl.engine.runners.processes import join_processes, on_main_process, process_count
 from mixcl.errors import UserError
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, default_folder
@@ -146,15 +147,14 @@ def evaluate_all(
         try:
             row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
         except Exception as error:  # whatever fails in one evaluation, the others are worth having
-            of_all = isinstance(error, UserError) and not error.on_one_process_only
-            if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):
+            of_one = getattr(error, 'on_one_process_only', not isinstance(error, UserError))
+            if os.environ.get('MIXCL_TRACEBACK') or (of_one and get_world_size() > 1):
                 raise  # the other processes may wait for this one for ever; the launcher ends them
             reason = str(error) if isinstance(error, UserError) else fault_sentence(error)
             failures.append(f'{evaluation.protocol} on {evaluation.data} failed: {reason}')
             tell(failures[-1])
             continue
         row['seconds'] = round(time.perf_counter() - started, 1)
-        if is_main_process():
-            results.add(row)
+        on_main_process(partial(results.add, row))
         rows.append(row)
     return Evaluated(rows, results.folder, failures)

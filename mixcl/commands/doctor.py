@@ -3,7 +3,6 @@
 Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command.
 """
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from mixcl import doctor  # and nothing that needs other packages
@@ -13,7 +12,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add none."""
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace) -> int:
     findings = doctor.check_packages()
     faults = [finding.subject for finding in findings if finding.state == doctor.FAULT]
     if not faults:
@@ -22,4 +21,4 @@ def run(args: Namespace) -> None:
         print('{:5}  {}: {}'.format(*finding))
     faults = [finding.subject for finding in findings if finding.state == doctor.FAULT]
     print(f'pretraining cannot work: {", ".join(faults)}' if faults else 'pretraining can work')
-    sys.exit(1 if faults else 0)
+    return 1 if faults else 0

@@ -37,7 +37,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_launcher(parser)
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace) -> int:
     from mmengine.dist import is_main_process
 
     from mixcl.apis.evaluating import evaluate
@@ -49,4 +49,4 @@ def run(args: Namespace) -> None:
             print(f'\n{table(rows)}\n\nstored in {folder / "results.json"} and results.md')
         for failure in failures:
             print(f'error: {with_options(failure)}', file=sys.stderr, flush=True)
-    sys.exit(1 if failures else 0)
+    return 1 if failures else 0

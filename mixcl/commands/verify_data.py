@@ -6,7 +6,6 @@ Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out
 Unprintable characters of file names are written as in Python: ``\\n``.
 """
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
@@ -30,7 +29,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_overrides(parser)
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace) -> int:
     out = Path(args.out)
     if out.is_dir():
         raise UserError(f'--out {args.out} is a folder: give the name of a file')
@@ -40,7 +39,7 @@ def run(args: Namespace) -> None:
     files = image_files(find_datasets(args))
     if not files:
         print('nothing to check: the images of this config are not in files of their own')
-        return
+        return 0
     unreadable, converted = verify_images(files, args.num_workers)
     for kind, number in sorted(Counter(note.kind for note in converted).items()):
         print(f'{number} {kind}: readable, training converts them to 8-bit colour')
@@ -50,9 +49,10 @@ def run(args: Namespace) -> None:
     if unreadable:
         out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
         print(f'the others are listed in {printable(args.out)}')
-        sys.exit(1)
+        return 1
     if out.is_file():
         out.unlink()  # the list of an earlier call
+    return 0
 
 
 def find_datasets(args: Namespace) -> 'list[BaseDataset]':

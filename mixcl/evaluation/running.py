@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.dist import is_main_process
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner, newest_checkpoint
+from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.results import Row
 from mixcl.experiments.evaluations.plan import Evaluation
@@ -36,10 +36,12 @@ def write_config(evaluation: Evaluation, folder: Path) -> Path:
     The config names no weights: they come from ``--pretrained``, or are the tested checkpoint.
     """
     path = folder / f'{evaluation.name}.py'
-    if is_main_process():
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def write() -> None:
         with written_whole(path) as file:
             file.write(evaluation.whole.pretty_text.encode())
+
+    on_main_process(write)
     return path
 
 

@@ -33,7 +33,7 @@ from evidence_statistics import accuracies, accuracy
 from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
-from mixcl.engine.runners.stop_signals import kill_workers
+from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
 from mixcl.files import written_whole
@@ -169,7 +169,7 @@ def parse_arguments() -> argparse.Namespace:
     return args
 
 
-def main(args: argparse.Namespace) -> None:
+def main(args: argparse.Namespace) -> int:
     if 'OMP_NUM_THREADS' not in os.environ:
         torch.set_num_threads(1)
     end, state = time.monotonic() + 60 * args.minutes, State(args.out.resolve())
@@ -180,9 +180,11 @@ def main(args: argparse.Namespace) -> None:
         left, failed = work(state, args.only, end)
         status = RunStopped.exit_status if left else bool(failed)
     print(f'the page is {write(args.out, state.found())}', flush=True)
-    sys.exit(status)
+    return status
 
 
 if __name__ == '__main__':
+    arguments = parse_arguments()
     with reported_to_user():
-        main(parse_arguments())
+        status = main(arguments)
+    sys.exit(status)

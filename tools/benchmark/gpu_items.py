@@ -33,9 +33,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.compiling import compile_blocks
+from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import QuietRunner
-from mixcl.engine.runners.stop_signals import kill_workers
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.run import use_mixed_precision
 from mixcl.experiments.prepared import prepared

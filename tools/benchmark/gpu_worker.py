@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from gpu_items import ITEMS, free_memory
 
-from mixcl.engine.runners.stop_signals import kill_workers
+from mixcl.engine.runners.data_workers import kill_workers
 
 
 class Work:

@@ -208,5 +208,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == '__main__':
+    arguments = parse_arguments()
     with reported_to_user():
-        main(parse_arguments())
+        main(arguments)

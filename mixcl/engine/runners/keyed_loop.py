@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
-from mmengine.dist import barrier, get_rank
+from mmengine.dist import barrier, get_rank, get_world_size
 from mmengine.runner import BaseLoop, EpochBasedTrainLoop, IterBasedTrainLoop, Runner
 from torch import nn
 from torch.utils.data import DataLoader
@@ -16,7 +16,8 @@ from mixcl.datasets import KeyedSampler
 from mixcl.datasets.image_digest import image_digest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
-from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals, kill_workers, shield_workers
+from mixcl.engine.runners.data_workers import NoBatch, kill_workers, shield_workers
+from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals
 from mixcl.errors import RunStopped, UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
@@ -48,7 +49,7 @@ class KeyedSteps(BaseLoop):
         self._signals = StopSignals()
         # Here and not in run(): schedules are built in between, and fail if an epoch has no steps.
         self._check_data()
-        shield_workers(self.dataloader)
+        shield_workers(self.dataloader, self._is_asked)
 
     def run(self) -> nn.Module:
         """Train, from where the checkpoint left off to the end.
@@ -60,10 +61,16 @@ class KeyedSteps(BaseLoop):
         self._sampler.seed = self.runner.seed
         for name in ('dataloader', 'bank_dataloader'):
             if hasattr(self.runner.val_loop, name):
-                shield_workers(getattr(self.runner.val_loop, name))
+                shield_workers(getattr(self.runner.val_loop, name), self._is_asked)
         self._any_process, self._stopping = AnyProcess(), False
         with self._signals:
-            model = super().run()
+            try:
+                model = super().run()
+            except NoBatch as stuck:
+                # Several processes cannot save: the others wait in the next step.
+                if get_world_size() > 1 or not self.runner.optim_wrapper.should_update():
+                    raise
+                self._save_and_end(f'{stuck}; stopped')
         self._any_process.finish()
         return model
 
@@ -102,11 +109,17 @@ class KeyedSteps(BaseLoop):
     def _stop_if_asked(self) -> None:
         over = time.monotonic() > self._end
         # Also asked while stopping, since all processes must ask equally often.
-        self._stopping |= self._any_process(over or self._signals.received is not None)
+        self._stopping |= self._any_process(over or self._is_asked())
         # Accumulated gradients are in no checkpoint.
         if not self._stopping or not self.runner.optim_wrapper.should_update():
             return
         reason = self._signals.received or ('the time limit' if over else 'a signal to another process')
+        self._save_and_end(f'stopped by {reason}')
+
+    def _is_asked(self) -> bool:
+        return self._signals.received is not None
+
+    def _save_and_end(self, why: str) -> NoReturn:
         saved = [hook.save_now(self.runner) for hook in self.runner.hooks if isinstance(hook, CheckpointHook)]
         self._any_process.finish()
         barrier()  # a process that ends earlier would take the others with it
@@ -114,7 +127,7 @@ class KeyedSteps(BaseLoop):
         self.runner.call_hook('after_run')
         kill_workers()
         where = f'everything is saved in {saved[0]}' if saved else 'nothing is saved'
-        raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
+        raise RunStopped(f'{why} after step {self._iter} of {self._max_iters}: {where}')
 
     @cached_property
     def images(self) -> dict[str, int | str]:

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import pickle
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -52,14 +53,25 @@ def _leave() -> None:
 
 
 def on_main_process(act: Callable[[], Any]) -> Any:
-    """Call ``act`` in the first process; return its result, or raise its UserError, in all processes."""
-    told: list[Any] = [None]
+    """Call ``act`` in the first process and return its result in all processes.
+
+    If it fails there, all fail at once: the first process by the error itself, the others by a UserError, which only
+    the first process of a command reports.
+    """
+    told: list[Any] = [None, None]
+    failure = None
     if is_main_process():
         try:
-            told = [act()]
-        except UserError as error:
-            told = [error]
+            told[0] = act()
+            pickle.dumps(told)  # or the others would wait for what cannot be sent
+        except BaseException as error:
+            failure = error
+            told = [None, str(error) if isinstance(error, UserError) else f'the first process failed: {error!r}']
+            failure.on_one_process_only = False  # type: ignore[attr-defined]
     broadcast_object_list(told)
-    if isinstance(told[0], UserError):
-        raise told[0]
-    return told[0]
+    result, message = told
+    if failure:
+        raise failure
+    if message is not None:
+        raise UserError(message)
+    return result

@@ -13,10 +13,12 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import Learner
+from mixcl.command_line import cpu_cores
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.hook_states import HookStates
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.engine.runners.data_workers import watched
 from mixcl.experiments.checks.keys import DEFAULT_HOOKS
 from mixcl.faults import noting_run
 from mixcl.quiet_log import quieten
@@ -62,14 +64,18 @@ class QuietRunner(Runner):
 
     @staticmethod
     def build_dataloader(dataloader: Any, *args: Any, **kwargs: Any) -> DataLoader:
-        """Pin no memory without a GPU (torch would warn at every loader), and keep no workers if there are none."""
+        """Pin no memory without a GPU (torch would warn at every loader), and keep no workers if there are none.
+
+        There are no more workers than cores and batches, and one that stands still ends the run (:func:`watched`).
+        """
         if isinstance(dataloader, Mapping):
             dataloader = dict(dataloader)
-            if not dataloader.get('num_workers'):
+            dataloader['num_workers'] = min(dataloader.get('num_workers', 0), cpu_cores())
+            if not dataloader['num_workers']:
                 dataloader['persistent_workers'] = False
             if not torch.cuda.is_available():
                 dataloader['pin_memory'] = False
-        return Runner.build_dataloader(dataloader, *args, **kwargs)
+        return watched(Runner.build_dataloader(dataloader, *args, **kwargs))
 
     def register_default_hooks(self, hooks: Any = None) -> None:
         """Leave out hooks that are None; mmengine does so for its own hooks only."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from mmengine.config import Config
 
-from mixcl.command_line import cpu_cores
 from mixcl.errors import UserError
 from mixcl.experiments.reading import read_config
 
@@ -73,9 +72,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
         cfg.get('val_dataloader'),
         (cfg.get('val_cfg') or {}).get('bank_dataloader'),
     ):
-        if loader:
-            workers = min(loader.num_workers, cpu_cores()) if wanted.num_workers is None else wanted.num_workers
-            loader.update(num_workers=workers, persistent_workers=workers > 0)
+        if loader and wanted.num_workers is not None:
+            loader.num_workers = wanted.num_workers
     # A batch of this size is a step, even where the recipe accumulates several (BYOL); the rate is scaled to it.
     cfg.auto_scale_lr.base_batch_size *= cfg.optim_wrapper.pop('accumulative_counts', 1)
     cfg.auto_scale_lr.enable = True
