@@ -7,16 +7,15 @@ import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
-from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.algorithms import Learner, PatchSamplingLearner
+from mixcl.algorithms import Learner
 from mixcl.engine.runners.quiet_runner import put_channels_last, with_fused_optimizer
+from mixcl.engine.runners.trial_step import synthetic_batch
 from mixcl.errors import UserError
-from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import pretrains, whole_model
 from mixcl.registry import MODELS
 
@@ -77,7 +76,7 @@ class SyntheticIteration:
             self.model: Learner = MODELS.build(whole_model(cfg)).to(self.device).train()
             put_channels_last(self.model)
             self.optimizer = build_optim_wrapper(self.model, with_fused_optimizer(cfg.optim_wrapper))
-            self.batch = _batch(cfg, self.model, batch_size, views)
+            self.batch = synthetic_batch(cfg, self.model, batch_size, views)
         self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
 
     def run(self) -> None:
@@ -140,15 +139,6 @@ def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         step()
     return sum(saved.values())
-
-
-def _batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
-    loader_cfg = cfg.train_dataloader.copy()
-    loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
-    images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
-    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
-    batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
-    return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
 
 
 def paper_values(config: str) -> dict[str, str]:

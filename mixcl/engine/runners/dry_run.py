@@ -18,6 +18,7 @@ from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
+from mixcl.engine.runners.trial_step import build_model, try_step
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.types import find_factories
@@ -25,9 +26,9 @@ from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import DATA_SECTIONS, check_files
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of, readable, walk, whole_model
+from mixcl.experiments.paths import kind_of, readable, walk
 from mixcl.randomness import undisturbed_generators
-from mixcl.registry import HOOKS, LOOPS, MODELS, PARAM_SCHEDULERS
+from mixcl.registry import HOOKS, LOOPS, PARAM_SCHEDULERS
 
 STEPS_PER_EPOCH = 100
 """Steps per epoch that trial schedules assume; the true number depends on the data."""
@@ -43,16 +44,18 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
     check_compiling(cfg)
     _try_hooks(cfg)
     try_schedules(cfg)
-    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-        model = MODELS.build(whole_model(cfg))
-        if cfg.get('train_cfg'):
-            # Without loss scaling, which fails without a GPU, though another machine may train with it.
-            shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
-            build_optim_wrapper(model, {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper})
+    model = build_model(cfg)
+    if cfg.get('train_cfg'):
+        # Without loss scaling, which fails without a GPU, though another machine may train with it.
+        shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
+        settings = {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper}
+        with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
+            build_optim_wrapper(model, settings)
     if cfg.get('activation_checkpointing') is not None:
         checkpoint_activations(model, cfg.activation_checkpointing)
     check_classes(cfg, model)
     try_views(cfg, model, processes)
+    try_step(cfg, model, processes)
     return [*_batch_lines(cfg, processes), *(f'note: {note}' for note in schedule_notes(cfg))]
 
 

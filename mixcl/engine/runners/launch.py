@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 from mmengine.config import Config
-from mmengine.dist import is_main_process
+from mmengine.dist import is_distributed, is_main_process
 from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
@@ -12,14 +12,16 @@ from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import check_classes, try_schedules, try_views
-from mixcl.engine.runners.processes import join_processes, on_main_process
+from mixcl.engine.runners.processes import join_processes, on_main_process, process_count
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
+from mixcl.engine.runners.trial_step import build_model, try_step
 from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import check_data_roots, check_files
+from mixcl.experiments.paths import pretrains
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import (
@@ -44,6 +46,8 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
         UserError: for a missing data folder, a work dir of another run, or a checkpoint that is missing, of another
             architecture, or of a run that computed something else.
     """
+    if pretrains(cfg) and not is_distributed():
+        try_step(cfg, build_model(cfg), process_count(cfg.get('launcher', 'none')))
     join_processes(cfg)
     check_files(cfg)
     check_data_roots(cfg)

@@ -57,7 +57,7 @@ def _fits(value: Any, kind: Any) -> bool:
             return all(map(_fits, value, arguments))
         # Libraries that annotate one value also take a list of such values.
         inner = kind if origin in WORDS or is_dict else arguments[0] if arguments and _is_list(origin) else Any
-        return all(_fits(part, inner) for part in value)
+        return bool(value or inner is not kind) and all(_fits(part, inner) for part in value)
     if origin in WORDS:
         return isinstance(value, WORDS[origin][1]) and (origin is bool or not isinstance(value, bool))
     if _is_list(origin):  # one number may stand for several, as RoIAlign's output_size

@@ -56,6 +56,8 @@ def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, RANGES[key].words
         elif key != 'max_norm' and any(isinstance(part, float) and not math.isfinite(part) for part in plain):
             yield key, 'finite'
+        elif key in ('sampler', 'batch_sampler') and plain:
+            yield key, "a dict, such as dict(type='DefaultSampler', shuffle=True)"
     for of_width, of_heads in (('embed_dims', 'num_heads'), ('decoder_embed_dim', 'decoder_num_heads')):
         width, heads = node.get(of_width), node.get(of_heads)
         if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):

@@ -1,0 +1,79 @@
+"""The losses of a few synthetic images on the CPU, which show what does not fit before data are read."""
+
+from contextlib import suppress
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from mmengine.runner import Runner
+from torch import Tensor, nn
+
+from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
+from mixcl.errors import UserError
+from mixcl.experiments.checks.building import built_from
+from mixcl.experiments.options.smoke import synthetic_images
+from mixcl.experiments.paths import kind_of, whole_model
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MODELS
+
+
+def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
+    """Return a batch of a config's own views of synthetic images, as its loader collates it; of APS the first chunk."""
+    loader_cfg = cfg.train_dataloader.copy()
+    loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
+    images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
+    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
+    batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
+    return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
+
+
+def build_model(cfg: Config) -> nn.Module:
+    """Build the model of a config on the CPU; raise UserError, which names the part, if it cannot be built."""
+    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
+        return MODELS.build(whole_model(cfg))
+
+
+def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
+    """Let a fresh model of a pretraining config compute the losses of two images, or as few as it can, on the CPU.
+
+    To be called before processes join, since in their losses they wait for each other.
+
+    Raises:
+        UserError: if a part does not fit another.
+    """
+    loader = cfg.get('train_dataloader') or {}
+    if not isinstance(model, Learner) or kind_of(loader.get('dataset') or {}) != 'KeyedDataset':
+        return
+    try:
+        with undisturbed_generators(), DefaultScope.overwrite_default_scope('mixcl'):
+            _losses(model.train(), cfg, processes)
+    except (UserError, OSError, MemoryError):
+        raise
+    except Exception as error:  # whatever a part raises of what another one gives it
+        reason = ' '.join(str(error).split())[:300]
+        raise UserError(
+            f'a trial step on synthetic images fails: {type(error).__name__}: {reason}; two parts of the config do not '
+            'fit, or train_dataloader.batch_size is too small (MIXCL_TRACEBACK=1 shows where)'
+        ) from error
+
+
+def _losses(model: Learner, cfg: Config, processes: int) -> None:
+    loader = cfg.train_dataloader
+    views, most = loader.dataset.get('views', 'pillow'), loader.batch_size * processes
+    batch = synthetic_batch(cfg, model, min(2, most), views)
+    size = _smallest(model, [crops[0] for crops in batch['inputs']], most)
+    if size > 2:
+        batch = synthetic_batch(cfg, model, size, views)
+    model.begin_step(StepKey(0, 0, 0))
+    with torch.no_grad():
+        model(**model.data_preprocessor(batch, True), mode='loss')
+
+
+def _smallest(model: Learner, crops: list[Tensor], most: int) -> int:
+    """Return the smallest batch that a model takes, since some divide it into groups."""
+    for size in (2, 4, 8, 16):
+        if size < most:
+            with suppress(UserError):
+                model.check_batch(crops, size, 1)
+                return size
+    return most

@@ -1,0 +1,40 @@
+"""What does not fit is refused before data are read, by ``check-config`` and by training alike."""
+
+import numpy as np
+import pytest
+import torch
+from configuration.all_configs import CONFIGS
+
+from mixcl.engine.runners.dry_run import check_start
+from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.trial_step import build_model, try_step
+from mixcl.errors import UserError
+from mixcl.experiments.prepared import prepared
+
+WRONG = [
+    ('mocov3/vit-xs4_digits', {'model.neck.in_channels': 100}, 'model.neck.in_channels=100'),
+    ('mae/vit-xs4_digits', {'model.neck.num_patches': 100}, 'a trial step on synthetic images fails: .*size of tensor'),
+    ('mocov3/vit-xs4_digits', {'train_dataloader.batch_size': 1}, 'more than 1 value .*batch_size is too small'),
+]
+
+
+@pytest.mark.parametrize(('name', 'options', 'said'), WRONG)
+def test_parts_that_do_not_fit(name: str, options: dict, said: str) -> None:
+    cfg = prepared(CONFIGS[name], cfg_options=options)
+    for start in (check_start, build_runner):
+        with pytest.raises(UserError, match=said):
+            start(cfg)
+
+
+@pytest.mark.parametrize('name', [name for name in CONFIGS if name.endswith('_digits') and 'evaluation' not in name])
+def test_recipes_fit_and_no_random_number_is_used_up(name: str) -> None:
+    cfg = prepared(CONFIGS[name])
+    model = build_model(cfg)
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    try_step(cfg, model, processes=1)
+    assert torch.equal(torch.get_rng_state(), before[0]) and np.random.get_state()[1].tolist() == before[1]
+
+
+def test_several_processes_may_have_one_image_each() -> None:
+    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'train_dataloader.batch_size': 1})
+    try_step(cfg, build_model(cfg), processes=2)
