@@ -227,7 +227,9 @@ def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
     return held_out
 
 
-def _in_order(label: str) -> tuple[bool, int, str]:
-    """Return a sort key: numbers by value, then words."""
-    number = label.isascii() and label.isdecimal()
-    return not number, int(label) if number else 0, label
+def _in_order(label: str) -> tuple[bool, int, str, str]:
+    """Return a sort key: numbers by value, however long, then words."""
+    if label.isascii() and label.isdecimal():
+        digits = label.lstrip('0')
+        return False, len(digits), digits, label
+    return True, 0, '', label

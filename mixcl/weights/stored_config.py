@@ -32,7 +32,7 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
                 case _:
                     raise ValueError(f'line {statement.lineno} is no assignment')
         return Config(values)
-    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+    except (KeyError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         reason = str(error) or 'nested too deep'
         raise UserError(f'the config stored in {path} is not one that mmengine wrote: {reason}') from error
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
+from mixcl.experiments.checks.values import wrong_values
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS, build
 from mixcl.weights.checkpoint import is_trusted
@@ -76,6 +77,8 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     match part:
         case Mapping():
             kept = {key: value for key, value in part.items() if key not in LEFT_OUT}
+            for key, expected in wrong_values(kept):
+                raise _refusal(source, f'{place}.{key}', kept[key], f'which must be {expected}')
             opened = registry is DATASETS and 'HuggingFace' not in str(part.get('type'))
             read = {key: kept.pop(key) for key in PLACES if opened and isinstance(kept.get(key), str)}
             checked = {key: _checked_value(key, value, registry, source, place) for key, value in kept.items()}

@@ -269,10 +269,12 @@ def test_how_a_list_may_look(name: str, text: str, tmp_path: Path) -> None:
 
 
 def test_numbers_as_labels_and_paths_below_another_folder_in_a_list(tmp_path: Path) -> None:
-    (tmp_path / 'list.csv').write_text('a.jpg,10\nb.jpg,9\nc.jpg,10')
-    write_folder(tmp_path / 'far', dict.fromkeys(['a.jpg', 'b.jpg', 'c.jpg'], b''))
+    long = '1' * 5000  # Python makes no number of so many digits
+    (tmp_path / 'list.csv').write_text(f'a.jpg,10\nb.jpg,9\nc.jpg,10\nd.jpg,{long}\ne.jpg,007')
+    write_folder(tmp_path / 'far', dict.fromkeys(['a.jpg', 'b.jpg', 'c.jpg', 'd.jpg', 'e.jpg'], b''))
     dataset = ListedImages(f'{tmp_path}/list.csv', f'{tmp_path}/far')
-    assert dataset.metainfo['classes'] == ('9', '10') and dataset.get_gt_labels().tolist() == [1, 0, 1]
+    assert dataset.metainfo['classes'] == ('007', '9', '10', long)
+    assert dataset.get_gt_labels().tolist() == [2, 1, 2, 3, 0]
 
 
 @pytest.mark.parametrize(

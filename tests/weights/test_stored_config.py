@@ -38,7 +38,7 @@ def test_programs_are_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.Mo
     for text in (
         'import os', "x = __import__('os').mkdir('ran')", "x = [open('ran', 'w')]", "x = dict(a=print('ran'))",
         "x = dict(open('ran', 'w'))", "x = {open('ran', 'w'): 1}", 'x = {**dict(a=1)}', "x = f'{print()}'",
-        'x = [i for i in (1, 2)]', 'x = y[0]', 'x = dict(**y)', 'x = (', 'x.y = 1',
+        'x = [i for i in (1, 2)]', 'x = y[0]', 'x = dict(**y)', 'x = (', 'x.y = 1', 'filename = 1', 'text = 1',
         'x = ' + '-' * 100_000 + '1', 'x = ' + '+'.join(['1'] * 100_000), 'x = y' + '.z' * 50_000,
         'x = ' + '[' * 1000 + ']' * 1000,
     ):  # fmt: skip

@@ -108,6 +108,14 @@ def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch)
         assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
 
 
+@pytest.mark.parametrize(
+    'wrong', [dict(embed_dims=192, num_heads=100_000), dict(patch_size=0), dict(mean='abc'), dict(std=[0, 0, 0])]
+)
+def test_values_that_no_config_may_have(wrong: dict) -> None:
+    with pytest.raises(UserError, match=rf'the config in a.pth has model\.{[*wrong][-1]}=.*, which must be'):
+        checked_part(dict(type='VisionTransformer', **wrong), MODELS, 'a.pth', 'model')
+
+
 @pytest.mark.parametrize('key', ['num_layers', 'embed_dims'])
 @pytest.mark.parametrize('value', [10**9, 50_000])
 def test_models_larger_than_the_file_are_refused_before_they_take_memory(key: str, value: int, tmp_path: Path) -> None:

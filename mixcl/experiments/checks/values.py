@@ -32,6 +32,7 @@ RANGES: dict[str, Range] = {
     'mask_ratio': Range('a number between 0 and 1, neither of them', lambda value: 0 < value < 1),
     'num_prototypes': SEVERAL,
     'position_offset': BELOW_ONE,
+    'mean': Range('a number', math.isfinite),
     'std': POSITIVE,
     'thr': Range('a number from 0 to 256', lambda value: 0 <= value <= 256),
     'interval': Range(f'{WHOLE.words}, or -1 for never', lambda value: value == -1 or WHOLE.test(value)),
