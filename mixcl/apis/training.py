@@ -4,17 +4,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl import machine
 from mixcl.apis.arguments import named
 from mixcl.distributed import unwrapped
+from mixcl.engine.hooks.forecast import ForecastHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import default_work_dir
 from mixcl.weights import allow_pickle
+
+SLOW_HERE = 'WARNING: --amp: this CPU has no instructions for bfloat16 and may be slower with it; leave it out'
 
 
 @named(Options, without=('fit',))
@@ -47,6 +52,11 @@ def run(cfg: Config, asked: Options) -> Runner:
         runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
         if asked.data:
             runner.logger.info(f'images: {cfg.found_images}', extra=FOR_PEOPLE)
+        if not torch.cuda.is_available():
+            if asked.amp and machine.emulates_bfloat16():
+                runner.logger.info(SLOW_HERE, extra=FOR_PEOPLE)
+            if asked.fit:
+                runner.register_hook(ForecastHook())
         if asked.smoke and runner.rank == 0:
             _preview(runner)
         if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
