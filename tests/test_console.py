@@ -2,10 +2,12 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tools.command import ENVIRONMENT
 
 from mixcl import commands, console
 from mixcl.errors import UserError
@@ -61,3 +63,12 @@ def test_configs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert 'sdmp/vit-s16_in1k_dino' in known_configs('in1k_dino') and not known_configs('evaluation')
     with pytest.raises(UserError, match='`mixcl configs` lists those'):
         find_config('nothing/like/it')
+
+
+def test_torch_does_not_comment_on_the_number_of_workers() -> None:
+    program = (
+        "from mixcl.starting import begin; begin('__main__')\n"
+        'from torch.utils.data import DataLoader; print(DataLoader([1], num_workers=999).num_workers)'
+    )
+    ended = subprocess.run([sys.executable, '-c', program], env=ENVIRONMENT, capture_output=True, text=True)
+    assert ended.stdout == '999\n' and ended.stderr == ''
