@@ -23,6 +23,11 @@ def is_logged(runner: Runner, batch_idx: int) -> bool:
     return (batch_idx + 1) % log_interval(runner) == 0 or batch_idx + 1 == len(runner.train_dataloader)
 
 
+def on_cpu(outputs: dict[str, Tensor]) -> bool:
+    """Whether the outputs of a step can be read without waiting for a device."""
+    return all(value.device.type == 'cpu' for value in outputs.values())
+
+
 @HOOKS.register_module()
 class DeferredInfoHook(RuntimeInfoHook):
     """Like mmengine's ``RuntimeInfoHook``, but reads the outputs (losses and others) from a GPU only when logged.
@@ -39,7 +44,7 @@ class DeferredInfoHook(RuntimeInfoHook):
 
     def after_train_iter(self, runner: Runner, batch_idx: int, outputs: dict | None = None, **kwargs: Any) -> None:
         self._pending.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
-        if is_logged(runner, batch_idx) or all(value.device.type == 'cpu' for value in self._pending[-1].values()):
+        if is_logged(runner, batch_idx) or on_cpu(self._pending[-1]):
             self._flush(runner)
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
