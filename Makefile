@@ -2,6 +2,7 @@
 # make test         install what the tests need and run them; detection is left out where `make det` has not run
 # make test-long    run the tests that take longer (half an hour)
 # make test-avx2    run the tests of training with oneDNN's code for CPUs without AVX-512 (a minute)
+# make test-newest  run tests with the newest releases on Python 3.13 or 3.12, where there is one (ten minutes)
 # make lint         ruff and mypy
 # make docs         write the documentation as a site to build/docs (a minute)
 # make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
@@ -38,7 +39,7 @@ GPU_PYTHON ?= python3.12
 GPU_MACHINE := torch==2.11.0 torchvision==0.26.0 numpy==2.5.2 timm==1.0.31 scikit-learn==1.9.1 opencv-python-headless \
 	matplotlib tensorboard safetensors einops rich transformers pytest hypothesis
 
-.PHONY: quickstart test test-long test-avx2 install docs det operators lint format gpu-rehearsal clean
+.PHONY: quickstart test test-long test-avx2 test-newest install docs det operators lint format gpu-rehearsal clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
@@ -56,6 +57,9 @@ test-long: $(TEST)
 test-avx2: $(TEST)
 	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) tests/algorithms tests/encoders \
 		tests/engine/runners/test_exact_resume.py tests/engine/runners/test_activation_checkpointing.py
+
+test-newest:
+	PYTHON=$(PYTHON) .ci/newest
 
 lint: $(TEST)
 	$(BIN)/ruff check .

@@ -56,7 +56,11 @@ setup(
     long_description_content_type='text/markdown',
     license='Apache-2.0',
     packages=find_packages(include=['mixcl', 'mixcl.*']),
-    package_data={'mixcl.evaluation': ['published.json'], 'mixcl.visualization.report': ['page.html']},
+    package_data={
+        'mixcl': ['py.typed'],
+        'mixcl.evaluation': ['published.json'],
+        'mixcl.visualization.report': ['page.html'],
+    },
     entry_points={'console_scripts': ['mixcl = mixcl.console:main']},
     python_requires='>=3.10',
     cmdclass={'build_py': BuildWithConfigs},
@@ -67,7 +71,9 @@ setup(
         'scikit-learn',
         'numpy',
         'matplotlib',
-        'packaging',
+        'pillow',
+        'jinja2',
+        'joblib',
         'safetensors',
         'tensorboard',
         'rich',
@@ -78,7 +84,10 @@ setup(
         'opencv-python-headless',  # mmengine imports cv2 without declaring it
     ],
     extras_require={
-        'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see docs/detection.md
+        'det': [
+            'onedl-mmdetection>=3.5.1,<3.6',
+            'pycocotools',
+        ],  # and mmcv with its compiled operators, see docs/detection.md
         **OPTIONAL,
         'docs': DOCUMENTATION,
         'test': [*CHECKS, *DOCUMENTATION, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mixcl.algorithms import ContrastiveLearner as ContrastiveLearner
     from mixcl.algorithms import StepKey as StepKey
     from mixcl.apis.embedding import embed as embed
+    from mixcl.apis.embedding import images_in as images_in
     from mixcl.apis.embedding import load_backbone as load_backbone
     from mixcl.apis.evaluating import evaluate as evaluate
     from mixcl.apis.export import export as export
@@ -36,7 +37,7 @@ __version__ = '0.1.0'
 
 _LAZY = {
     **dict.fromkeys(('ContrastiveLearner', 'StepKey'), 'mixcl.algorithms'),
-    **dict.fromkeys(('embed', 'load_backbone'), 'mixcl.apis.embedding'),
+    **dict.fromkeys(('embed', 'images_in', 'load_backbone'), 'mixcl.apis.embedding'),
     **dict(
         evaluate='mixcl.apis.evaluating',
         export='mixcl.apis.export',

@@ -6,7 +6,7 @@ processes: ``torchrun --nproc-per-node 8 -m mixcl train ... --launcher pytorch``
 
 import resource
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,6 +19,7 @@ from mixcl.starting import begin
 COMMANDS = {
     'pretrain': 'Pretrain a backbone on your own images',
     'embed': 'Features of images from the backbone in a checkpoint',
+    'neighbours': 'The images of a folder that are nearest to others, printed and drawn',
     'export': 'The backbone in a checkpoint, as timm, torchvision, Hugging Face or ONNX load it',
     'train': 'Train a model',
     'evaluate': "Evaluate a backbone by the papers' protocols, beside the papers' numbers",
@@ -48,8 +49,14 @@ def module_of(name: str) -> ModuleType:
 
 def parsed(name: str, words: Sequence[str], program: str | None = None) -> Namespace:
     """Parse the options of a command; its help calls it ``program``, by default the name of the started program."""
-    parser = ArgumentParser(prog=program, description=f'{COMMANDS[name]}.')
-    module_of(name).add_options(parser)
+    command = module_of(name)
+    parser = ArgumentParser(
+        prog=program,
+        description=f'{COMMANDS[name]}.',
+        epilog=getattr(command, 'EXAMPLES', None),
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    command.add_options(parser)
     return parser.parse_args(words)
 
 

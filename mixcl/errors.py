@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -22,6 +22,12 @@ RANKS = ('RANK', 'OMPI_COMM_WORLD_RANK', 'SLURM_PROCID')
 
 LOST_PEER = r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited'
 """Pattern of torch's errors when another process of the run has ended; that process says why."""
+
+
+def first_few(names: Iterable[str]) -> str:
+    """Name at most five things, one after the other."""
+    shown = [*map(printable, names)]
+    return ', '.join(shown[:5]) + (', ...' if shown[5:] else '')
 
 
 class UserError(ValueError):

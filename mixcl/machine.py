@@ -4,6 +4,7 @@ import ctypes
 import gc
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
@@ -47,6 +48,15 @@ def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:
     """Return the environment without what :func:`prepare` has added, for a process to compare with."""
     return {name: value for name, value in environment.items() if WAITING.get(name) != value}
+
+
+def emulates_bfloat16(description: str = '/proc/cpuinfo') -> bool:
+    """Whether this CPU has no instructions for bfloat16, as far as Linux tells."""
+    try:
+        words = Path(description).read_text().split()
+    except OSError:
+        return False
+    return not {'avx512_bf16', 'amx_bf16', 'bf16'} & {*words}
 
 
 def keep_large_blocks() -> None:

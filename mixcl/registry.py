@@ -73,13 +73,13 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 )
 
 MODEL_WRAPPERS = Registry('model wrapper', parent=mmengine.MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
+VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.engine'])
 
 # These let mmengine find its own classes from scope 'mixcl' without a warning, for which it needs locations.
 OPTIMIZERS = Registry('optimizer', parent=mmengine.OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
 WEIGHT_INITIALIZERS = Registry(
     'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=['mixcl.heads']
 )
-VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.heads'])
 VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])
 
 

@@ -1,5 +1,6 @@
 """Configs by name: those that come with the package, wherever it is installed, and the user's own."""
 
+import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatch
@@ -48,12 +49,21 @@ def find_config(name: str | Path) -> Path:
     found = shipped('configs') / f'{stem}.py'
     if found.is_file():
         return found
+    if here := shipped_name(name):
+        raise UserError(f'there is no config file {name} here; the one that comes with mixcl is {here}')
     parts = Path(stem).parts[-2:]
     near = get_close_matches('/'.join(parts), sorted(known_configs()))
     if len(Path(name).parts) > len(parts):  # for a path, paths are offered
         near = [f'configs/{one}.py' for one in near]
     hint = f'did you mean {" or ".join(near)}?' if near else '`mixcl configs` lists those that come with mixcl'
     raise UserError(f'there is no config file {name}; {hint}')
+
+
+def shipped_name(path: str | Path) -> str | None:
+    """Return the name of the config of mixcl that a path of any folder ends in; None if it ends in none."""
+    parts = Path(os.path.abspath(path)).with_suffix('').parts[1:]
+    names = ('/'.join(parts[start:]) for start in range(len(parts) - 1))
+    return next((name for name in names if (shipped('configs') / f'{name}.py').is_file()), None)
 
 
 def default_work_dir(config_path: str | Path, suffix: str = '') -> str:

@@ -20,6 +20,8 @@ IGNORED_WARNINGS = (
     'Fail to import ``MultiScaleDeformableAttention``',
     'faster_coco_eval is not installed',
     'Setting (OMP|MKL)_NUM_THREADS environment variable',
+    # torch, at every loader, where a config or an option asks for more workers than there are cores.
+    'This DataLoader will create',
     # When the first step is refused, or gradients are accumulated.
     r'Detected call of `scheduler\.step\(\)` before',
     # In notebooks without ipywidgets, about progress bars that nobody sees.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.command import ENVIRONMENT
 
 from mixcl import commands, console
 from mixcl.errors import UserError
@@ -71,3 +72,12 @@ def test_what_no_command_can_work_with_is_said_first(limit: str, words: list[str
     command = [sys.executable, *words, '-m', 'mixcl', 'train', 'patchmix/vit-xs4_digits']
     ran = subprocess.run(['sh', '-c', f'{limit} && exec "$@"', 'sh', *command], capture_output=True, text=True)
     assert ran.returncode == 2 and re.fullmatch(f'error: .*{re.escape(cause)}.*\n', ran.stderr)
+
+
+def test_torch_does_not_comment_on_the_number_of_workers() -> None:
+    program = (
+        "from mixcl.starting import begin; begin('__main__')\n"
+        'from torch.utils.data import DataLoader; print(DataLoader([1], num_workers=999).num_workers)'
+    )
+    ended = subprocess.run([sys.executable, '-c', program], env=ENVIRONMENT, capture_output=True, text=True)
+    assert ended.stdout == '999\n' and ended.stderr == ''

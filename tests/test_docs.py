@@ -21,6 +21,7 @@ from mixcl.experiments.prepared import prepared
 from mixcl.losses import InfoNCE
 from mixcl.mixers import CutMix, Mixup, PatchMix
 from mixcl.registry import DATASETS, LOSSES, MIXERS
+from mixcl.shipped import find_config
 
 BY_NAME = pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -70,9 +71,8 @@ def test_the_example_loss_of_sure_rows_is_smaller(monkeypatch):
 def test_the_example_files_train_for_an_epoch(tmp_path):
     mixer = the_block('docs/your_own_mixer.md', '# my_mixers.py')
     config = the_block('docs/your_own_mixer.md', '# my_config.py')
-    assert "_base_ = 'configs/" in config
     (tmp_path / 'my_mixers.py').write_text(mixer)
-    (tmp_path / 'my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
+    (tmp_path / 'my_config.py').write_text(config)
     options = ('train_cfg.max_epochs=1', 'train_dataloader.dataset.dataset.indices=256',
                'train_dataloader.batch_size=128', 'train_dataloader.num_workers=0',
                'default_hooks.logger.interval=1')  # fmt: skip
@@ -97,7 +97,7 @@ def test_the_loop_beside_lightlys_trains():
 def test_the_config_beside_solo_learns_is_its_base():
     names = {}
     exec(the_block('docs/coming_from/solo-learn.md', '# my_config.py'), names)
-    model = Config.fromfile(ROOT / names['_base_']).model
+    model = Config.fromfile(find_config(names['_base_'])).model
     assert dict(names['model']['objective'], gather=False) == model.objective
     assert all(model[key] == value for key, value in names['model'].items() if key != 'objective')
 
@@ -107,8 +107,7 @@ def test_the_data_set_of_ones_own_gives_views(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(DATASETS, '_module_dict', dict(DATASETS.module_dict))
     Path('my_images.py').write_text(the_block('docs/your_images.md', '# my_images.py'))
-    config = the_block('docs/your_images.md', '# my_config.py')
-    Path('my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
+    Path('my_config.py').write_text(the_block('docs/your_images.md', '# my_config.py'))
     Image.new('RGB', (300, 240)).save('one.png')
     Path('images.txt').write_text('one.png\n')
     with DefaultScope.overwrite_default_scope('mixcl'):
@@ -237,13 +236,17 @@ def test_commands_are_as_the_tools_read_them(page):
 
 @BY_NAME
 def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
-    """Their imports exist and their config keys are known. Pages that run as a whole have tests of their own."""
+    """Their imports exist, their config keys are known, and bases are found from any folder.
+
+    Pages that run as a whole have tests of their own.
+    """
     files = {block.file for block in blocks(page, 'python')}
     monkeypatch.chdir(tmp_path)
     for block in blocks(page, 'python', 'py'):
         pages.check_python(block.text, files) if not block.needs else compile(block.text, str(page), 'exec')
-        if re.search(r"^_base_ = .*'(configs/|mixcl::)", block.text, re.MULTILINE) and 'imports=' not in block.text:
-            Path('block.py').write_text(block.text.replace("'configs/", f"'{ROOT}/configs/"))
+        assert "'configs/" not in block.text
+        if re.search(r"^_base_ = .*'mixcl::", block.text, re.MULTILINE) and 'imports=' not in block.text:
+            Path('block.py').write_text(block.text)
             prepared('block.py')
 
 

@@ -1,5 +1,6 @@
 """A wheel holds the package, configs and tools; config names, commands and calls work outside the repository."""
 
+import ast
 import os
 import re
 import shutil
@@ -7,6 +8,8 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from importlib import metadata as metadata_of
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +60,50 @@ def test_the_wheel_ships_the_package_configs_and_tools(wheel: Path) -> None:
     assert files('mixcl') <= names
     assert {f'mixcl/.mim/{path}' for path in files('configs') | files('tools')} <= names
     assert not [name for name in names if name.startswith('tests/')]
+
+
+def test_the_wheel_declares_what_is_imported_and_its_types(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith('/METADATA'))
+    declared = {canonical(name): extra for name, extra in re.findall(r'^Requires-Dist: ([\w.-]+)(.*)$', metadata, re.M)}
+    modules = chain.from_iterable(map(imports, sorted((ROOT / 'mixcl').rglob('*.py'))))
+    installed = metadata_of.packages_distributions()
+    provided = {name: set(map(canonical, installed[name])) for name in {*modules} - {'mixcl'} if name in installed}
+    assert {name: by for name, by in provided.items() if not by & declared.keys()} == {}
+    needed = {name for name, rest in declared.items() if 'extra ==' not in rest}
+    assert needed - set().union(*provided.values()) == {'tensorboard'}  # which torch imports
+    assert 'mixcl/py.typed' in archive.namelist()
+
+
+def imports(path: Path) -> set[str]:
+    """Return the packages that a file imports."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition('.')[0] for name in named}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r'[-_.]+', '-', name).lower()
+
+
+def test_a_machine_without_a_newer_python_passes_and_says_so(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / '.ci', tmp_path / '.ci')
+    (tmp_path / 'bin').mkdir()
+    for name in ('sh', 'dirname'):
+        (tmp_path / 'bin' / name).symlink_to(shutil.which(name))
+    for name, text in dict(make='', python='exit 1').items():  # a Python that is too old
+        (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\n{text}\n')
+        (tmp_path / 'bin' / name).chmod(0o755)
+    environment = dict(PATH=str(tmp_path / 'bin'), HOME=str(tmp_path), PYTHON='python')
+
+    def called(name: str) -> subprocess.CompletedProcess:
+        return subprocess.run([tmp_path / '.ci' / name], env=environment, capture_output=True, text=True)
+
+    assert called('newest').returncode == 77 and called('run').returncode == 0
+    assert re.fullmatch(r'not tested .*: no Python 3\.12 or later .* in \S+/\.pyenv/versions\n', called('run').stderr)
+    (tmp_path / '.ci/newest').write_text('#!/bin/sh\nexit 3\n')
+    assert called('run').returncode != 0
 
 
 def test_configs_by_name_and_scope_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from mixcl.apis.arguments import named
+from mixcl.datasets.folder import images_below
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import collate_one_size
@@ -46,7 +47,7 @@ def load_backbone(
 @named(load_backbone, without=('path',))
 def embed(
     path: str | Path | Encoder,
-    images: Iterable[Picture],
+    images: str | Path | Iterable[Picture],
     *,
     batch_size: int = 64,
     device: str | None = None,
@@ -56,7 +57,7 @@ def embed(
 
     Args:
         path: as for :func:`load_backbone`, or the encoder that it returned.
-        images: file names, arrays and Pillow images, in any mixture.
+        images: file names, arrays and Pillow images, in any mixture; or a folder, for :func:`images_in` it.
         batch_size: number of images encoded at once.
         device: such as 'cuda'; by default the GPU, if there is one.
         **options: options of :func:`load_backbone`.
@@ -67,8 +68,10 @@ def embed(
     Raises:
         UserError: as in :func:`load_backbone`; also if something is no image, or none can be decoded.
     """
+    if isinstance(images, str | Path) and Path(images).is_dir():
+        images = images_in(images)
     if isinstance(images, Picture) or not isinstance(images, Iterable):
-        raise UserError('images is a list of file names, arrays or Pillow images; put a single one into a list')
+        raise UserError('images is a folder, or a list of files, arrays or Pillow images; put a single one into a list')
     if isinstance(path, Encoder) and options:
         raise UserError(f'{", ".join(options)} must be given to load_backbone, which has already loaded {path.source}')
     encoder = path if isinstance(path, Encoder) else load_backbone(path, **options)
@@ -81,6 +84,15 @@ def embed(
     features = np.full((len(items), found.shape[1]), np.nan, dtype=np.float32)
     features[readable] = found.numpy()
     return features
+
+
+def images_in(folder: str | Path) -> list[Path]:
+    """Return the image files in a folder and below, sorted, as pretraining finds them.
+
+    Raises:
+        UserError: if there are none.
+    """
+    return [Path(folder, name) for name in images_below(str(folder))]
 
 
 def _batches(preprocess: Preprocess, items: list, batch_size: int, readable: list[int]) -> Iterator[dict]:

@@ -32,6 +32,8 @@ def pretrain(
     model: str | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
+    lr: float | None = None,
+    seed: int | None = None,
     num_workers: int | None = None,
     amp: bool | None = None,
     cfg_options: Mapping[str, Any] | None = None,
@@ -49,6 +51,8 @@ def pretrain(
         model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
         epochs: how often every image is seen.
         batch_size: images per step and process; the learning rate is scaled to it.
+        lr: the highest learning rate, as it is; by default that of the method's config, scaled to the batch.
+        seed: of weights, views and mixtures; by default that of the method's config.
         num_workers: processes that load images, on each of the training processes.
         amp: train under bfloat16 autocast; by default on a GPU.
         cfg_options: override values of the config, by dotted names.
@@ -61,9 +65,17 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
+    if not isinstance(data, str | Path):
+        raise UserError(
+            '`data` is one folder or source; write the paths of a list of files into a text file, a line each, and give'
+            " data='list:files.txt'"
+        )
     image_size = options.get('image_size')
     if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
         raise UserError(f'`image_size={image_size!r}` is no whole number of at least 1; leave it out for one that fits')
+    overrides: dict[str, Any] = {} if seed is None else {'randomness.seed': seed}
+    if lr is not None:
+        overrides |= {'optim_wrapper.optimizer.lr': lr, 'auto_scale_lr.enable': False}
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
     asked = Options(
@@ -73,7 +85,7 @@ def pretrain(
         backbone=None if model is None else str(model),
         fit=Fit(epochs, batch_size, num_workers, process_count(launcher)),
         amp=torch.cuda.is_available() if amp is None else amp,
-        cfg_options=dict(cfg_options or {}),
+        cfg_options={**overrides, **(cfg_options or {})},
         **options,
     )
     cfg = prepared_to_train(config_of(str(method), asked.backbone), asked)

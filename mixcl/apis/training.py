@@ -4,11 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl import machine
 from mixcl.apis.arguments import named
 from mixcl.distributed import unwrapped
+from mixcl.engine.hooks.forecast import ForecastHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.experiments.options.own_data import survey
@@ -17,6 +20,8 @@ from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import default_work_dir
 from mixcl.weights import allow_pickle
+
+SLOW_HERE = 'WARNING: --amp: this CPU has no instructions for bfloat16 and may be slower with it; leave it out'
 
 
 @named(Options, without=('fit',))
@@ -51,6 +56,11 @@ def run(cfg: Config, asked: Options) -> Runner:
         if asked.data or (kind_of(own) == 'ImageFolder' and runner.rank == 0):
             found = cfg.get('found_images') or f'folder:{own.data_root}: {survey(own)}'
             runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
+        if not torch.cuda.is_available():
+            if asked.amp and machine.emulates_bfloat16():
+                runner.logger.info(SLOW_HERE, extra=FOR_PEOPLE)
+            if asked.fit:
+                runner.register_hook(ForecastHook())
         if asked.smoke and runner.rank == 0:
             _preview(runner)
         if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):

@@ -8,12 +8,11 @@ The folder gets a ``features_00000.npz`` for each 10,000 images, with features, 
 continues.
 """
 
-import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, cpu_cores, positive
-from mixcl.errors import UserError, printable
+from mixcl.errors import UserError, first_few, printable
 
 AFTERWARDS = 'the same command continues with the files that are missing'
 
@@ -96,9 +95,10 @@ def extract(args: Namespace) -> None:
         precision='bf16' if args.amp else 'fp32',
     )
     open_folder(args.out, identity)
-    warnings.filterwarnings('once', 'This DataLoader will create')  # torch says it twice
     model.to(device)
     with torch.autocast(device, torch.bfloat16, enabled=args.amp):
         unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.num_workers)
-    print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
+    names = [*map(str, dataset.metainfo.get('classes') or ())]
+    classes = f'; {len(names)} classes ({first_few(names)})' if names else ''
+    print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable{classes}')
     print(f'next, in Python: mixcl.evaluation.feature_files.read_features({str(args.out)!r})')

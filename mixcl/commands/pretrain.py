@@ -17,6 +17,13 @@ SETTINGS = dict(backbone='--model')
 AFTERWARDS = 'the same command, without --overwrite, continues from the last checkpoint'
 
 
+EXAMPLES = """
+examples:
+  mixcl pretrain --data photos --out run
+  mixcl pretrain --data photos --out run --model timm:resnet18 --image-size 96 --epochs 50   # hours on a CPU
+"""
+
+
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', required=True, metavar='FOLDER',
                         help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
@@ -26,21 +33,26 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--name', help='of the run in its card, figures and tables; default METHOD/BACKBONE_folder')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
-    parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, '
-                        'torchvision:resnet50, package.module:Class')  # fmt: skip
-    parser.add_argument('--epochs', type=int, help='how often every image is seen')
-    parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; the rate is scaled to it')
+    parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, torchvision:'
+                        "resnet50, package.module:Class; default the method's")  # fmt: skip
+    parser.add_argument('--epochs', type=int, help='default: about 25,000 steps, but 100 to 800 epochs')
+    parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; default 4 to 128, by the number '
+                        'of images')  # fmt: skip
+    parser.add_argument('--lr', type=float, metavar='RATE', help="the highest learning rate; default the method's, "
+                        'scaled to the batch')  # fmt: skip
+    parser.add_argument('--seed', type=int, metavar='N', help="of weights, views and mixtures; default the method's, 7")
     parser.add_argument('--image-size', type=int, metavar='PIXELS', help="of the views; default the method's, 224")
-    parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights that the backbone starts from')
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights to start from; default random ones')
     parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
-    parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos, from the first epoch on')
+    parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos; default none')
     parser.add_argument(
         '--cache-size', type=float, default=100.0, metavar='GB', help='largest size of --cache; default 100'
     )
     parser.add_argument('--amp', action=BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
     parser.add_argument('--allow-changes', action='store_true', help='continue the run in --out though settings differ')
-    parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
+    parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long, such as '
+                        '23h30m; default no limit')  # fmt: skip
     add_overrides(parser)
     add_launcher(parser)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixcl.datasets.split_dataset import SplitDataset
-from mixcl.errors import UserError, printable
+from mixcl.errors import UserError, first_few, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
 PARTS = dict(zip(HELD_OUT, HELD_OUT, strict=True), train='train', unlabeled='extra', unlabelled='extra', extra='extra')
@@ -61,15 +61,14 @@ class Survey(NamedTuple):
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        shown = [f'{n:,} image{"s" * (n > 1)} in {printable(place)}' for place, n in self.left_out.items()]
-        rest = f'; left out of pretraining: {", ".join(shown[:5])}{", ..." if shown[5:] else ""}' if shown else ''
+        shown = first_few(f'{n:,} image{"s" * (n > 1)} in {place}' for place, n in self.left_out.items())
+        rest = f'; left out of pretraining: {shown}' if shown else ''
         if not self.classes:
             return f'{self.images:,} images to pretrain on without labels, so no kNN{rest}'
-        named = ', '.join(map(printable, self.classes[:5])) + (', ...' if len(self.classes) > 5 else '')
         how = 'as the data say' if self.given else 'drawn by name; pretraining sees all images, without labels'
         return (
-            f'{self.images:,} images to pretrain on; {len(self.classes):,} classes ({named}), {self.train:,} labelled '
-            f'images to learn from and {self.test:,} to test on ({how}){rest}'
+            f'{self.images:,} images to pretrain on; {len(self.classes):,} classes ({first_few(self.classes)}), '
+            f'{self.train:,} labelled images to learn from and {self.test:,} to test on ({how}){rest}'
         )
 
 

@@ -4,3 +4,4 @@ from mixcl.engine.hooks import *
 from mixcl.engine.optimizers import *
 from mixcl.engine.runners import *
 from mixcl.engine.schedulers import *
+from mixcl.engine.vis_backends import *

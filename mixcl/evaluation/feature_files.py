@@ -52,7 +52,8 @@ def extract_to_files(
     """Write the features of a data set to ``features_00000.npz``, ``features_00001.npz``, ...; existing files stay.
 
     Each file covers ``images_per_file`` images. It holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,)
-    int64 if there are labels, and ``unreadable`` (n,): why an image could not be read (its features are NaN), else ''.
+    int64 and ``classes`` (n,), their names, if there are labels, and ``unreadable`` (n,): why an image could not be
+    read (its features are NaN), else ''.
     The model is an :class:`~mixcl.weights.encoder.Encoder`, on its device.
 
     Returns:
@@ -62,7 +63,10 @@ def extract_to_files(
         UserError: if no image can be read, the images differ in size, their features are not finite, or an existing
             file is damaged or has other images or labels.
     """
-    names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
+    names, unreadable = np.array(names_of(dataset)), 0
+    known: dict[str, np.ndarray] = dict(names=names)
+    if (labels := labels_of(dataset)) is not None:
+        known |= dict(labels=labels, classes=class_names(dataset, labels))
     widths: set[int] = set()
     for number, start in enumerate(range(0, len(names), images_per_file)):
         path, part = folder / FILE.format(number), slice(start, start + images_per_file)
@@ -70,13 +74,12 @@ def extract_to_files(
         if not path.exists():
             rows = Subset(dataset, range(len(names))[part])
             loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            arrays = dict(_encoded(model, loader), names=names[part])
-            arrays |= {} if labels is None else dict(labels=labels[part])
+            arrays = _encoded(model, loader) | {what: values[part] for what, values in known.items()}
             with written_whole(path) as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
+                np.savez(file, **arrays)
         stored = _read(path)
-        for what, own in dict(names=names, labels=labels).items():
-            if not np.array_equal(stored.get(what, ()), () if own is None else own[part]):
+        for what in ('names', 'labels', 'classes'):
+            if not np.array_equal(stored.get(what, ()), known[what][part] if what in known else ()):
                 raise UserError(f'{path} holds features of images with other {what}; give another `out`, or remove it')
         widths.add(stored['features'].shape[1])
         if len(widths) > 1:
@@ -165,6 +168,12 @@ def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
     """Return the classes (N,) int64; None if images have no label or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
     return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
+
+
+def class_names(dataset: KeyedDataset, labels: np.ndarray) -> np.ndarray:
+    """Return the name of each label's class, or its number where the data set has no name; '' where it is negative."""
+    names = dict(enumerate(map(str, dataset.metainfo.get('classes') or ())))
+    return np.array(['' if label < 0 else names.get(label, str(label)) for label in labels.tolist()], dtype=str)
 
 
 def collate_one_size(samples: Sequence[dict]) -> dict:

@@ -12,7 +12,7 @@ from mmengine.utils import import_modules_from_strings
 from mixcl.errors import UserError
 from mixcl.experiments.paths import walk
 from mixcl.quiet_log import quieten
-from mixcl.shipped import config_name, find_config
+from mixcl.shipped import config_name, find_config, shipped_name
 
 
 def read_config(path: str | Path) -> Config:
@@ -69,4 +69,6 @@ def _refusing(what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         cause = error.__context__ if isinstance(error, ImportError) and error.__context__ else error
-        raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
+        missing = shipped_name(cause.filename) if isinstance(cause, FileNotFoundError) and cause.filename else None
+        hint = f"; for the config that comes with mixcl, write 'mixcl::{missing}.py'" if missing else ''
+        raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}{hint}') from error

@@ -1,15 +1,18 @@
 """Style of all figures, and how they are written."""
 
 import textwrap
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -20,6 +23,22 @@ PALETTE = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#0
 
 MARKERS = ('o', '^', 's', 'D', 'v', 'P', 'X', '*')
 """Shapes that tell apart points of the same colour, or printed in grey."""
+
+
+FONTS = (
+    *('DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans CJK JP', 'Noto Sans CJK KR', 'Noto Sans SC', 'Noto Sans JP'),
+    *(
+        'Source Han Sans SC',
+        'WenQuanYi Zen Hei',
+        'WenQuanYi Micro Hei',
+        'Droid Sans Fallback',
+        'IPAGothic',
+        'NanumGothic',
+    ),
+    *('Microsoft YaHei', 'Yu Gothic', 'Malgun Gothic', 'PingFang SC', 'Hiragino Sans', 'Arial Unicode MS'),
+    *('Noto Sans Devanagari', 'Noto Sans Thai', 'Noto Sans Bengali', 'Noto Sans Tamil', 'Noto Emoji'),
+)
+"""Fonts in which a letter is looked for, one after the other; DejaVu has neither Chinese, Japanese nor Korean."""
 
 
 def check_figure_path(path: str | Path) -> None:
@@ -37,6 +56,7 @@ def check_figure_path(path: str | Path) -> None:
 def write(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of the path's ending; returns the path."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
+    use_installed_fonts(figure)
     png = Path(path).suffix.lower() == '.png'
     figure.savefig(path, dpi=110, metadata={'Software': 'mixcl'} if png else None)  # no image of later runs
     return Path(path)
@@ -44,9 +64,28 @@ def write(figure: Figure, path: str | Path) -> Path:
 
 def pixels(figure: Figure) -> np.ndarray:
     """Render a figure to (H, W, 3) uint8, in RGB order."""
+    use_installed_fonts(figure)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def use_installed_fonts(figure: Figure) -> None:
+    """Let the text of a figure have letters of every installed font of :data:`FONTS`; warn once about those of none."""
+    files = {font.name: font.fname for font in reversed(font_manager.fontManager.ttflist)}
+    names = [name for name in FONTS if name in files]
+    texts: list[Any] = figure.findobj(Text)
+    for text in texts:
+        text.set_fontfamily(names)
+    needed = {letter for text in texts for letter in text.get_text() if not letter.isspace()}
+    for name in names:
+        needed -= {*map(chr, font_manager.get_font(files[name]).get_charmap())}
+    if needed:
+        warnings.filterwarnings('ignore', r'Glyph \d+ .* missing from font')  # matplotlib says it of every letter
+        warnings.warn(
+            f'no installed font has {"".join(sorted(needed))[:9]}: figures show boxes; Noto Sans CJK has many',
+            stacklevel=2,
+        )
 
 
 def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = ()) -> None:

@@ -1,5 +1,8 @@
 """Images and their nearest neighbours among the others."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import torch
 from matplotlib.figure import Figure
 from mmengine.config import Config
@@ -7,9 +10,10 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.knn import nearest_neighbours
-from mixcl.visualization.canvas import plain, show
+from mixcl.visualization.canvas import bare, plain, show
 from mixcl.visualization.gallery import Gallery, displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
+from mixcl.weights.preprocess import Preprocess
 
 RIGHT, WRONG = '#0072B2', '#D55E00'
 
@@ -42,6 +46,20 @@ def neighbour_figure(
         raise UserError('`worst` shows neighbours of other classes, but the images have no labels; leave it out')
     features = gallery.features(pictured.model)
     return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
+
+
+def draw_found(name: str, preprocess: Preprocess, found: Mapping[Path, Sequence[tuple[float, Path]]]) -> Figure:
+    """Draw a row of each query and the files found for it, with cosines and names."""
+    columns = 1 + max(map(len, found.values()))
+    figure = Figure(figsize=(1.25 * columns, 1.62 * len(found) + 0.8), layout='constrained')
+    for axes, (query, rest) in zip(figure.subplots(len(found), columns, squeeze=False), found.items(), strict=True):
+        shown = [('query', query), *((f'{cosine:.3f}', path) for cosine, path in rest)]
+        for axis in axes:
+            bare(axis)
+        for axis, (title, path) in zip(axes, shown, strict=False):
+            show(axis, preprocess.shown(path), title, [plain(path.name, 16)])
+    figure.suptitle(f'{plain(name, 60)}: the nearest images, with cosines', fontsize=9)
+    return figure
 
 
 def draw_neighbours(

@@ -28,6 +28,7 @@ class Preprocess:
     def __init__(self, pipeline: Sequence[Mapping], preprocessor: Mapping) -> None:
         self._transforms = Compose([build(TRANSFORMS, step) for step in pipeline])
         self._preprocessor = build(MODELS, preprocessor)
+        self._to_rgb = preprocessor.get('to_rgb')
         backgrounds = (getattr(step, 'background', None) for step in self._transforms.transforms)
         self._background = next(filter(None, backgrounds), WHITE)
 
@@ -48,6 +49,11 @@ class Preprocess:
             pixels = np.ascontiguousarray(_rgb(image, self._background)[..., ::-1])  # pipelines take BGR
             results = dict(img=pixels, img_shape=pixels.shape[:2], ori_shape=pixels.shape[:2])
         return self._transforms(results)['inputs']
+
+    def shown(self, image: Picture) -> Tensor:
+        """Return (3, H, W) in [0, 1] of an image, RGB, as the model gets it before it is normalised."""
+        pixels = self.packed(image)
+        return (pixels.flip(0) if self._to_rgb and len(pixels) == 3 else pixels).float() / 255
 
 
 def _rgb(image: Any, background: Sequence[int]) -> np.ndarray:

@@ -1,9 +1,11 @@
 """One call from a folder of images to features: what it chooses, that it continues, and what embed returns."""
 
+import re
 import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ from mmengine.config import Config
 from PIL import Image
 
 import mixcl
+from mixcl import machine
 from mixcl.apis.pretraining import pretrain
+from mixcl.engine.hooks import forecast
 from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.prepared import Options, prepared, prepared_to_train
@@ -35,6 +39,11 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Image.fromarray(pixels).convert('L' if number == 3 else 'RGB').save(folder / f'{number:02}.png')
     (folder / '19.jpg').write_bytes(b'no image')
     return folder
+
+
+def logged(out: Path) -> str:
+    """Return the log of a run."""
+    return ''.join(path.read_text() for path in out.glob('*/*.log'))
 
 
 def tiny(photos: Path, out: Path, **options: object) -> Path:
@@ -110,11 +119,52 @@ def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
     [
         *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('batch_size', '8'))),
         (dict(num_workers='two'), 'is no whole number of at least 0'),
+        (dict(lr=float('nan')), r'lr=nan must be a finite number of at least 0'),
+        (dict(seed=-1), r'seed=-1 must be a whole number from 0 to 2\*\*32 - 1'),
     ],
 )
 def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         tiny(photos, tmp_path / 'out', **wrong)
+
+
+def test_rate_and_seed_are_those_that_are_given(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
+    tiny(photos, tmp_path, lr=0.003, seed=5)
+    assert 'learning rate 0.003, as configured' in logged(tmp_path) and ', seed 5, ' in logged(tmp_path)
+    assert ', seed 7, ' in logged(checkpoint.parent)
+
+
+def test_a_list_of_files_is_no_source(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a line each, and give data='list:files\.txt'"):
+        pretrain(['a.png', 'b.png'], tmp_path)
+
+
+def test_long_runs_and_slow_precision_are_said_on_a_cpu(
+    photos: Path, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 'WARNING: at ' not in logged(checkpoint.parent) and '--amp' not in logged(checkpoint.parent)
+    for description, slow in (('avx512f avx512_bf16 fma', False), ('avx2 avx512f fma', True)):
+        (tmp_path / 'cpuinfo').write_text(f'flags : {description}\n')
+        assert machine.emulates_bfloat16(str(tmp_path / 'cpuinfo')) == slow
+    monkeypatch.setattr(machine, 'emulates_bfloat16', lambda: True)
+    monkeypatch.setattr(forecast, 'LONG', 0)
+    monkeypatch.setattr(forecast, 'SMALL', 16)
+    tiny(photos, tmp_path / 'run', epochs=4, amp=True)
+    log = logged(tmp_path / 'run')
+    assert 0 < log.index('--amp: this CPU has no instructions for bfloat16') < log.index('Epoch(train)')
+    suggested = r'WARNING: at \S+ s per step on this CPU, \S+ days .* --epochs (\d+) or --image-size 16 --epochs (\d+),'
+    ((some, more),) = re.findall(suggested, log)
+    assert 3.9 < int(more) / int(some) < 4.1
+
+
+def test_a_forecast_suggests_what_takes_six_hours() -> None:
+    crops = dict(dataset=dict(pipeline=[dict(type='RandomResizedCrop', scale=224)]))
+    cfg = Config(dict(train_dataloader=crops))
+    runner = SimpleNamespace(cfg=cfg, iter=3, max_iters=100_000, max_epochs=100)
+    assert '115 days are left; about 6 hours take --image-size 96 --epochs 1, with' in forecast.forecast(runner, 99.5)
+    some = '1.16 days are left; about 6 hours take --epochs 22 or --image-size 96 --epochs 118,'
+    assert some in forecast.forecast(runner, 1.0)
+    assert 'about 6 hours take fewer images, ' in forecast.forecast(runner, 999.0)
 
 
 def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoint: Path) -> None:
@@ -123,6 +173,9 @@ def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoi
         features = mixcl.embed(checkpoint.parent, files, batch_size=8)
     assert features.shape == (20, 384) and features.dtype == np.float32
     assert np.isnan(features).any(1).tolist() == [False] * 19 + [True]
+    with pytest.warns(UserWarning, match='no features of'):  # of a folder, in the order of images_in
+        np.testing.assert_array_equal(mixcl.embed(checkpoint, photos, batch_size=8), features)
+    assert mixcl.images_in(photos) == files
     backbone = mixcl.load_backbone(checkpoint)
     assert not any(module.training for module in backbone.modules())
     opened = [Image.open(path) for path in files[:4]]
@@ -213,7 +266,13 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     assert groups == [8, 6, 5, 2]  # at least two images in each
     cfg = fitted(300, 'bsim/byol')  # its recipe is for 16 batches of 256 in a step
     assert 'accumulative_counts' not in cfg.optim_wrapper and cfg.auto_scale_lr.base_batch_size == 4096
-    for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
+    with pytest.raises(UserError, match=r'at least 2 images; found 1$'):
+        fitted(1)
+    for wrong in (
+        dict(images=5, batch_size=1),
+        dict(images=300, batch_size=301),
+        dict(images=300, batch_size=200, processes=2),
+    ):
         with pytest.raises(UserError, match=r'give no batches of'):
             fitted(**wrong)
 

@@ -10,7 +10,7 @@ from mmengine.model import BaseModel
 from PIL import Image
 from torch import Tensor
 
-from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets import FolderImages, ImageFolder, KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import extract_to_files, open_folder, read_features
 
@@ -45,6 +45,19 @@ def extract(images: KeyedDataset, out: Path, images_per_file: int = 3) -> dict[s
     open_folder(out, IDENTITY)
     assert extract_to_files(out, FirstPixels(), images, images_per_file, batch_size=2, num_workers=0) == 2
     return {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+
+
+def test_classes_are_named_beside_their_labels(tmp_path: Path) -> None:
+    for name in ('cat/a', 'cat/b', 'dog/c', 'emu/d'):
+        path = tmp_path / f'photos/{name}.png'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new('RGB', (4, 4)).save(path)
+    photos = KeyedDataset(FolderImages(str(tmp_path / 'photos'), pipeline=PIPELINE, test_mode=True))
+    open_folder(tmp_path / 'out', IDENTITY)
+    extract_to_files(tmp_path / 'out', FirstPixels(), photos, images_per_file=3, batch_size=2, num_workers=0)
+    found = read_features(tmp_path / 'out')
+    expected = {'cat/a.png': 'cat', 'cat/b.png': 'cat', 'dog/c.png': 'dog', 'emu/d.png': 'emu'}
+    assert dict(zip(found['names'].tolist(), found['classes'].tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize(('images_per_file', 'files'), [(3, 3), (7, 1)])

@@ -1,11 +1,13 @@
 """``--help`` of every command answers before anything is imported that takes seconds."""
 
+import re
+import shlex
 import subprocess
 import sys
 
 from tools.command import ENVIRONMENT, ROOT
 
-from mixcl.console import COMMANDS
+from mixcl.console import COMMANDS, parsed
 
 # Users do not start torchrun.py; benchmarks are for those who have time.
 SCRIPTS = [
@@ -26,6 +28,19 @@ for script in [*COMMANDS, *sys.argv[1:]]:
         assert end.code == 0, script
     assert not {'torch', 'mmpretrain', 'mmdet', 'timm', 'sklearn'} & set(sys.modules), script
 """
+
+
+def test_help_of_pretrain_has_its_defaults_and_examples_that_can_be_called() -> None:
+    text = subprocess.run(
+        [sys.executable, '-m', 'mixcl', 'pretrain', '--help'], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    ).stdout
+    options = dict(re.findall(r'^  (--[\w-]+)(.*\n(?: {10,}.*\n)*)', text, re.MULTILINE))
+    for name in ('method', 'model', 'epochs', 'batch-size', 'lr', 'seed', 'image-size', 'num-workers', 'max-time'):
+        assert 'default' in options[f'--{name}'], name
+    examples = re.findall(r'^  mixcl pretrain (.+)$', text, re.MULTILINE)
+    assert len(examples) == 2
+    for words in examples:
+        parsed('pretrain', shlex.split(words, comments=True))
 
 
 def test_help_waits_for_no_import_of_torch() -> None:

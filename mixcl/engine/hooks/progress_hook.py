@@ -13,12 +13,15 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 from mixcl.terminal import Progress
 
+AVERAGED = 50
+"""Number of steps over which the loss is averaged."""
+
 
 @HOOKS.register_module()
 class ProgressHook(Hook):
     """Shows epoch, step, speed, time left, loss and newest metric (kNN accuracy) of a run, and the progress of tests.
 
-    The loss is the last one in the log. See :class:`~mixcl.terminal.Progress`.
+    The loss is the average of the last steps. See :class:`~mixcl.terminal.Progress`.
     """
 
     # Runs after the other hooks of a step.
@@ -64,11 +67,13 @@ class ProgressHook(Hook):
             runner.logger.info(f'{name}: {value}', extra=FOR_PEOPLE)
 
     def _note(self, runner: Runner) -> str:
-        """Format the newest loss of the log and the first metric of the validation."""
+        """Format the average loss of the last steps and the newest first metric of the validation."""
         scalars = runner.message_hub.log_scalars
         measures = (name for name in scalars if name.startswith('val/') and 'time' not in name)
         shown = {'train/loss': 'loss'} | {name: _label(name) for name in [*measures][:1]}
-        return ', '.join(f'{label} {scalars[name].current():.4g}' for name, label in shown.items() if name in scalars)
+        found = {label: scalars[name] for name, label in shown.items() if name in scalars}
+        values = {label: one.mean(AVERAGED) if label == 'loss' else one.current() for label, one in found.items()}
+        return ', '.join(f'{label} {value:.4g}' for label, value in values.items())
 
     def _epoch(self, runner: Runner) -> str:
         if 'max_epochs' not in runner.cfg.train_cfg:

@@ -36,6 +36,7 @@ RANGES: dict[str, Range] = {
     'std': POSITIVE,
     'thr': Range('a number from 0 to 256', lambda value: 0 <= value <= 256),
     'interval': Range(f'{WHOLE.words}, or -1 for never', lambda value: value == -1 or WHOLE.test(value)),
+    'seed': Range('a whole number from 0 to 2**32 - 1', lambda value: isinstance(value, int) and 0 <= value < 2**32),
     'max_norm': Range('a number above 0', lambda value: value > 0),
     'num_workers': Range(
         f'a whole number from 0 to {MOST_WORKERS} (this machine has {CORES} cores)',

@@ -53,15 +53,17 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     """Fit the length of a run, its batch, queues and loading to the number of images and the machine, in place.
 
     Raises:
-        UserError: if a process has fewer images than a batch, or a batch has fewer than 2.
+        UserError: if a process has fewer images than a batch, or fewer than 2.
     """
     processes = wanted.processes
+    if images < 2 * processes:
+        raise UserError(f'{processes} process(es) need at least {2 * processes} images; found {images}')
     share = images // processes
     fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
     batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
     if not 2 <= batch <= share:
         raise UserError(
-            f'{images} image(s) give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
+            f'{images} images give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
             'images, and at most the share of a process; give more images, or another `batch_size`'
         )
     least, most = EPOCHS

@@ -63,6 +63,18 @@ def test_a_config_that_is_missing_has_neighbours() -> None:
         assert str(raised.value).count(' or ') <= 2
 
 
+def test_a_config_of_the_repository_is_named_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r'no config file configs/\S+ here; .* mixcl is patchmix/vit-s16_in1k$'):
+        prepared('configs/patchmix/vit-s16_in1k.py')
+    for base, name in (('configs/patchmix/vit-s16_in1k', 'patchmix/vit-s16_in1k'), ('../_base_/views', '_base_/views')):
+        Path('mine.py').write_text(f"_base_ = ['{base}.py']")
+        with pytest.raises(UserError, match=rf"'\S+{base}\.py'; .* comes with mixcl, write 'mixcl::{name}\.py'$"):
+            prepared('mine.py')
+    Path('mine.py').write_text("_base_ = 'mixcl::patchmix/vit-s16_in1k.py'")
+    assert prepared('mine.py').model.mixer.num_mix == 3
+
+
 def test_overrides_and_data_root_reach_the_config() -> None:
     cfg = prepared(FOLDER, cfg_options={'model.mixer.num_mix': 2}, data_root='/data/images')
     assert cfg.model.mixer.num_mix == 2

@@ -18,6 +18,7 @@ from torch import nn
 
 from mixcl import terminal
 from mixcl.engine import ProgressHook
+from mixcl.engine.hooks.health import DeferredInfoHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import put_channels_last
 from mixcl.registry import MODELS
@@ -49,7 +50,7 @@ def test_the_live_line_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(dict.fromkeys(looks)) == [f'epoch {1 + (step > 5)}/2: {step}/10 steps' for step in range(1, 11)]
 
 
-def test_the_newest_loss_and_measure_are_shown() -> None:
+def test_the_average_loss_and_the_newest_measure_are_shown() -> None:
     hub = MessageHub.get_instance('progress')
     runner = SimpleNamespace(
         max_iters=100, iter=0, epoch=0, max_epochs=1, message_hub=hub, cfg=SimpleNamespace(train_cfg=['max_epochs'])
@@ -57,8 +58,20 @@ def test_the_newest_loss_and_measure_are_shown() -> None:
     assert ProgressHook()._note(runner) == ''
     hub.update_scalar('train/loss', 4.5)
     assert ProgressHook()._note(runner) == 'loss 4.5'
+    hub.update_scalar('train/loss', 5.5)
     hub.update_scalar('val/online_knn20_top1', 61.5)
-    assert ProgressHook()._note(runner) == 'loss 4.5, kNN (k=20) 61.5'
+    assert ProgressHook()._note(runner) == 'loss 5, kNN (k=20) 61.5'
+    for _ in range(50):
+        hub.update_scalar('train/loss', 2.0)
+    assert ProgressHook()._note(runner) == 'loss 2, kNN (k=20) 61.5'
+
+
+def test_on_a_cpu_the_loss_of_each_step_is_shown_before_the_log_has_a_line() -> None:
+    hook, hub = DeferredInfoHook(), MessageHub.get_instance('slow')
+    runner = SimpleNamespace(message_hub=hub, hooks=[], train_dataloader=range(100))
+    for step in range(5):
+        hook.after_train_iter(runner, step, outputs=dict(loss=torch.tensor(float(step))))
+        assert hub.get_scalar('train/loss').data[0].tolist() == list(range(step + 1))
 
 
 @pytest.mark.parametrize(('backbone', 'last'), [('resnet', True), ('vit', False)])

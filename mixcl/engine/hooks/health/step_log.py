@@ -23,9 +23,16 @@ def is_logged(runner: Runner, batch_idx: int) -> bool:
     return (batch_idx + 1) % log_interval(runner) == 0 or batch_idx + 1 == len(runner.train_dataloader)
 
 
+def on_cpu(outputs: dict[str, Tensor]) -> bool:
+    """Whether the outputs of a step can be read without waiting for a device."""
+    return all(value.device.type == 'cpu' for value in outputs.values())
+
+
 @HOOKS.register_module()
 class DeferredInfoHook(RuntimeInfoHook):
-    """Like mmengine's ``RuntimeInfoHook``, but reads the outputs (losses and others) from the device only when logged.
+    """Like mmengine's ``RuntimeInfoHook``, but reads the outputs (losses and others) from a GPU only when logged.
+
+    On a CPU, where reading waits for nothing, the terminal has those of the last step.
 
     mmengine waits for the device at every step, once per value. The resulting history is the same, but only its last
     values are kept: mmengine copies it for every value that it adds, which takes longer than a step after 100,000.
@@ -37,7 +44,7 @@ class DeferredInfoHook(RuntimeInfoHook):
 
     def after_train_iter(self, runner: Runner, batch_idx: int, outputs: dict | None = None, **kwargs: Any) -> None:
         self._pending.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
-        if is_logged(runner, batch_idx):
+        if is_logged(runner, batch_idx) or on_cpu(self._pending[-1]):
             self._flush(runner)
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
