@@ -70,5 +70,6 @@ def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne',
     if 2 <= len(present) < len(groups):
         parts = {'of the features': cluster_indices(features, groups), 'on the map': cluster_indices(points, groups)}
         measured = [f'{at}: DBI {x["davies_bouldin"]:.2f}, CHI {x["calinski_harabasz"]:.0f}' for at, x in parts.items()]
-        axis.set_xlabel('\n'.join([*measured, '(DBI: lower is better, CHI: higher is better)']), fontsize=8)
+        meaning = 'How far groups are apart: Davies-Bouldin (DBI, lower is better), Calinski-Harabasz (CHI, higher)'
+        axis.set_xlabel('\n'.join([meaning, *measured]), fontsize=8)
     return figure

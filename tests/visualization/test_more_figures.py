@@ -157,7 +157,7 @@ def test_closeness_of_keys_by_kind(tmp_path: Path) -> None:
 
 def test_a_map_names_both_indices_of_clusters(tmp_path: Path) -> None:
     axis = map_figure(Pictured(run_config(tmp_path)), 30).axes[0]
-    assert re.match(r'of the features: DBI [\d.]+, CHI \d+\non the map: DBI [\d.]+, CHI', axis.get_xlabel())
+    assert re.match(r'.*Davies-Bouldin.*\nof the features: DBI [\d.]+, CHI \d+\non the map: DBI', axis.get_xlabel())
 
 
 def _inputs(samples: list[dict]) -> dict:
