@@ -14,10 +14,10 @@ from pathlib import Path
 import host_steps
 import torch
 from engine.tiny_runs import run_config
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from tools.command import start, stop
 from torch import Tensor, nn
+from watching import WatchingHook
 
 from mixcl.datasets import KeyedSampler
 from mixcl.distributed import gather_rows, host_group
@@ -148,7 +148,7 @@ def gathered(rank: int) -> tuple[Tensor, Tensor]:
     return gather_rows(own_rows(rank)), rows.grad
 
 
-class Record(Hook):
+class Record(WatchingHook):
     """Record of the keys of every step and of its images."""
 
     def before_train(self, runner: Runner) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config
 from mmengine.dist import get_rank
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from watching import WatchingHook
 
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.launch import build_runner
@@ -32,7 +32,7 @@ def inject_fault(runner: Runner, place: str, steps: tuple[int, ...], rank: int) 
         model.backbone.register_forward_pre_hook(lambda _, inputs: spoilt(*inputs))
 
 
-class Weights(Hook):
+class Weights(WatchingHook):
     """Copies of the trained weights, and of the target encoder's, after every step."""
 
     priority = 'VERY_LOW'

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH, run_config, trained
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from watching import WatchingHook
 
 from mixcl.datasets import SampledPatchPair
 from mixcl.engine.runners.launch import build_runner
@@ -31,7 +31,7 @@ APS = dict(
 EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
 
 
-class Recorder(Hook):
+class Recorder(WatchingHook):
     """A record of the patches, images and key of every step, and of the number of optimiser steps."""
 
     def __init__(self) -> None:

@@ -7,9 +7,9 @@ import torch
 from engine.tiny_runs import trained
 from evaluation.composed import composed
 from mmengine.config import Config
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor
+from watching import WatchingHook
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import RunStopped, UserError
@@ -69,7 +69,7 @@ def by_steps(work_dir: Path, **overrides: object) -> Config:
     return cfg
 
 
-class SeenImages(Hook):
+class SeenImages(WatchingHook):
     """A record of the images of every step."""
 
     def before_train(self, runner: Runner) -> None:

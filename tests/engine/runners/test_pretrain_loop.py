@@ -7,10 +7,10 @@ import pytest
 import tiny
 import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
+from watching import WatchingHook
 
 from mixcl.algorithms import StepKey
 from mixcl.engine.runners.launch import build_runner
@@ -22,7 +22,7 @@ STEPS = 2 * STEPS_PER_EPOCH
 TARGET = dict(type='EMA', momentum=MOMENTUM, final_momentum=MOMENTUM)
 
 
-class Witness(Hook):
+class Witness(WatchingHook):
     """A record of the weights before every iteration, and of the batch as the model sees it."""
 
     def before_train(self, runner: Runner) -> None:
