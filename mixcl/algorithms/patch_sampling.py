@@ -72,6 +72,7 @@ class PatchSamplingLearner(ContrastiveLearner):
     def chunk(self, batch: dict, number: int) -> dict:
         """Return the batch with the tokens (2 views, n) of one chunk instead of (2 views, chunks, n)."""
         parts = [copy.copy(sample) for sample in batch['data_samples']]
+        self.count_chunks(dict(data_samples=parts[0]))
         for part in parts:
             part.tokens = part.tokens[:, number]
         return {**batch, 'data_samples': parts}
