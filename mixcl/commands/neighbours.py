@@ -44,7 +44,7 @@ def run(args: Namespace) -> None:
     # One more, since a query may be one of the files.
     cosines, indices = nearest_neighbours(queries, bank[readable], args.k + 1)
     found = {}
-    for query, values, rows in zip(args.queries, cosines.tolist(), readable[indices].tolist(), strict=True):
+    for query, values, rows in zip(args.queries, cosines.tolist(), readable[indices.numpy()].tolist(), strict=True):
         pairs = ((value, files[row]) for value, row in zip(values, rows, strict=True))
         found[query] = [pair for pair in pairs if not pair[1].samefile(query)][: args.k]
         print(printable(str(query)))

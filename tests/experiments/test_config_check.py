@@ -98,7 +98,7 @@ def test_ranges_of_numbers() -> None:
         ('std', [0, [1.0, 0.0], [float('nan')]], [0.02, (1.0, 2.0), None]),
         ('mask_ratio', [0, 1, 1.5, 2], [0.75]),
         ('num_prototypes', [1, 2.5], [2]),
-        ('temperature', [0, 1e30], [0.07]),
+        ('temperature', [0, 1e30], [0.07, 10_000]),
         ('embed_dim', [-1, 2.5, 1e30], [96]),
         ('momentum', [-0.1, 1.1, 'x'], [0, 0.9]),
         ('unknown', [float('nan'), float('inf')], [-5, 'text', True]),

@@ -156,8 +156,10 @@ def decode(
     image, full = _pixels(content, path, header, reduction, background)
     if content[:3] == JPEG_START and _may_be_cut(content, header, image):
         end = content.rfind(JPEG_END)
-        filled, _ = _pixels(content[:end] + FILLER + content[end:], path, header, reduction, background)
-        if not np.array_equal(image, filled):
+        versions = content, content[:end] + FILLER + content[end:]
+        # By Pillow, since OpenCV would print what it passes over.
+        whole, filled = (_decode_with_pillow(one, path, header, background) for one in versions)
+        if not np.array_equal(whole, filled):
             raise UnreadableImage(path, 'the data end within the image, and its rest is grey', 'truncated')
     return image, None if header is None else _conversion(header, path, background), full or image.shape[:2]
 

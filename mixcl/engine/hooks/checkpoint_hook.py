@@ -140,6 +140,11 @@ class CheckpointHook(EngineCheckpointHook):
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
         if self.save_best:
             _refuse_non_finite(runner, runner.iter)
+            if missing := [name for name in self.key_indicators if name not in ('auto', *metrics)]:
+                raise UserError(
+                    f'save_best={missing[0]!r} is no measure of this run, which has {", ".join(sorted(metrics))}; a '
+                    'kNN is named by the neighbours that it uses, no more than it has images to compare with'
+                )
         with self._reporting_failed_write(runner, runner.iter, last=False):
             super()._save_best_checkpoint(runner, metrics)
 

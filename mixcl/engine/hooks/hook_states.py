@@ -49,7 +49,7 @@ class HookStates(Hook):
                 lost.append(f'{name} changes {changed} in training, and has no state_dict() and load_state_dict(state)')
         for sentence in sorted({*lost} - self._told):
             self._told.add(sentence)
-            runner.logger.warning(f'a resumed run would be another one: {sentence}')
+            runner.logger.warning(f'--resume needs --allow-changes, since {sentence}')
         states = {name: state for name, state in states.items() if _is_plain(state)}
         if states or lost:
             checkpoint['hooks'] = dict(states=states, lost=lost)

@@ -16,11 +16,16 @@ from mixcl.experiments.paths import kind_of, whole_model
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS
 
+LARGEST = 32
+"""Images of a trial step; more would take long."""
+
 
 def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
     """Return a batch of a config's own views of synthetic images, as its loader collates it; of APS the first chunk."""
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
+    for name in ('prefetch_factor', 'timeout', 'multiprocessing_context'):  # torch refuses them without workers
+        loader_cfg.pop(name, None)
     images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
@@ -61,7 +66,9 @@ def _losses(model: Learner, cfg: Config, processes: int) -> None:
     loader = cfg.train_dataloader
     views, most = loader.dataset.get('views', 'pillow'), loader.batch_size * processes
     batch = synthetic_batch(cfg, model, min(2, most), views)
-    size = _smallest(model, [crops[0] for crops in batch['inputs']], most)
+    size = min(2, most) if most < 3 else _smallest(model, [crops[0] for crops in batch['inputs']], most)
+    if size is None:
+        return
     if size > 2:
         batch = synthetic_batch(cfg, model, size, views)
     model.begin_step(StepKey(0, 0, 0))
@@ -69,11 +76,10 @@ def _losses(model: Learner, cfg: Config, processes: int) -> None:
         model(**model.data_preprocessor(batch, True), mode='loss')
 
 
-def _smallest(model: Learner, crops: list[Tensor], most: int) -> int:
-    """Return the smallest batch that a model takes, since some divide it into groups."""
-    for size in (2, 4, 8, 16):
-        if size < most:
-            with suppress(UserError):
-                model.check_batch(crops, size, 1)
-                return size
-    return most
+def _smallest(model: Learner, crops: list[Tensor], most: int) -> int | None:
+    """Return the smallest batch that a model takes, since some divide it into groups; None if it is large."""
+    for size in range(2, min(most, LARGEST) + 1):
+        with suppress(UserError):
+            model.check_batch(crops, size, 1)
+            return size
+    return None

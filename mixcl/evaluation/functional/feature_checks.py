@@ -7,9 +7,7 @@ import torch
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, TEMPERATURE, Range, check_list, check_range
-
-SEVERAL = Range('a whole number of at least 2', lambda value: COUNT.test(value) and value >= 2)
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SEVERAL, TEMPERATURE, Range, check_list, check_range
 
 RANGES: dict[str, Range] = {
     **dict.fromkeys(('rates', 'costs'), POSITIVE),

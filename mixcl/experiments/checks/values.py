@@ -8,11 +8,12 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.experiments.paths import Path, runner_sections, walk
-from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, PART, POSITIVE, SEVERAL, SHARE, TEMPERATURE, Range
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, PART, POSITIVE, SEVERAL, SHARE, Range
 
 WHOLE = Range(COUNT.words, lambda value: 1 <= value < 1e12 and value % 1 == 0)  # mmengine takes 2.0, too
 CORES = os.cpu_count() or 1
 MOST_WORKERS = max(64, 4 * CORES)
+UP_TO_A_MILLION = Range('a number above 0, at most 1,000,000', lambda value: 0 < value <= 1e6)  # of positions, 10,000
 COUNTED = (
     *('accumulative_counts', 'base_batch_size', 'batch_size', 'max_epochs', 'max_iters', 'val_interval'),
     *('embed_dims', 'feedforward_channels', 'hidden_channels', 'num_heads', 'num_layers', 'num_patches'),
@@ -26,7 +27,7 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(('label_smooth_val', 'label_smoothing', 'smoothing'), BELOW_ONE),
     **dict.fromkeys(('final', 'lr', 'max_seconds', 'warmup', 'weight_decay'), NOT_NEGATIVE),
     **dict.fromkeys(('decay_mult', 'flat_decay_mult', 'lr_mult', 'norm_decay_mult', 'bias_decay_mult'), NOT_NEGATIVE),
-    **dict.fromkeys(('epsilon', 'student_temperature', 'teacher_temperature', 'temperature'), TEMPERATURE),
+    **dict.fromkeys(('epsilon', 'student_temperature', 'teacher_temperature', 'temperature'), UP_TO_A_MILLION),
     **dict.fromkeys(('crop_ratio_range', 'layer_decay_rate'), PART),
     **dict.fromkeys(('brightness', 'contrast', 'saturation'), Range('from 0 to 100', lambda value: 0 <= value <= 100)),
     'mask_ratio': Range('a number between 0 and 1, neither of them', lambda value: 0 < value < 1),

@@ -13,9 +13,9 @@ from mixcl.files import check_writable
 from mixcl.shipped import named_by_data
 
 RANDOM = 'random'
+"""Name in place of a checkpoint for weights as they are initialised."""
 
 LONGEST_NAME = 100
-"""Name in place of a checkpoint for weights as they are initialised."""
 
 
 def use_mixed_precision(cfg: Config) -> None:

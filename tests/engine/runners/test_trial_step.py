@@ -5,9 +5,10 @@ import pytest
 import torch
 from configuration.all_configs import CONFIGS
 
+from mixcl.engine.runners import trial_step
 from mixcl.engine.runners.dry_run import check_start
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.trial_step import build_model, try_step
+from mixcl.engine.runners.trial_step import build_model, synthetic_batch, try_step
 from mixcl.errors import UserError
 from mixcl.experiments.prepared import prepared
 
@@ -33,6 +34,33 @@ def test_recipes_fit_and_no_random_number_is_used_up(name: str) -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].tolist()
     try_step(cfg, model, processes=1)
     assert torch.equal(torch.get_rng_state(), before[0]) and np.random.get_state()[1].tolist() == before[1]
+
+
+def test_settings_of_workers_do_not_matter() -> None:
+    wanted = dict(num_workers=2, prefetch_factor=4, timeout=60, multiprocessing_context='spawn')
+    cfg = prepared(
+        CONFIGS['mocov3/vit-xs4_digits'], cfg_options={f'train_dataloader.{key}': wanted[key] for key in wanted}
+    )
+    try_step(cfg, build_model(cfg), processes=1)
+
+
+def test_groups_of_any_size_take_the_fewest_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'train_dataloader.batch_size': 96})
+    for groups, expected in ((12, [2, 12]), (48, [2])):  # 48 images would take long
+        model, made = build_model(cfg), []
+
+        def check(crops: list, size: int, processes: int, groups: int = groups) -> None:
+            if size % groups:
+                raise UserError('groups')
+
+        def noted(*found: object, made: list = made) -> dict:
+            made.append(found[2])
+            return synthetic_batch(*found)
+
+        model.check_batch = check
+        monkeypatch.setattr(trial_step, 'synthetic_batch', noted)
+        try_step(cfg, model, processes=1)
+        assert made == expected
 
 
 def test_several_processes_may_have_one_image_each() -> None:
