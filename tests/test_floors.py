@@ -11,6 +11,7 @@ FLOORS = [
     ['faults', 'machine', 'terminal'],
     ['errors'],
     ['ranges', 'registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped', 'starting'],
+    ['setting_ranges'],
     ['composition', 'quiet_imports'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],

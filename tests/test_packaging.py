@@ -90,7 +90,7 @@ def canonical(name: str) -> str:
 def test_a_machine_without_a_newer_python_passes_and_says_so(tmp_path: Path) -> None:
     shutil.copytree(ROOT / '.ci', tmp_path / '.ci')
     (tmp_path / 'bin').mkdir()
-    for name in ('sh', 'dirname'):
+    for name in ('sh', 'dirname', 'timeout'):
         (tmp_path / 'bin' / name).symlink_to(shutil.which(name))
     for name, text in dict(make='', python='exit 1').items():  # a Python that is too old
         (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\n{text}\n')

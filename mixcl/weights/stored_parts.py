@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
-from mixcl.experiments.checks.values import wrong_values
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS, build
+from mixcl.setting_ranges import wrong_values
 from mixcl.weights.checkpoint import is_trusted
 
 LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')

@@ -19,8 +19,8 @@ from mixcl.errors import UserError
 from mixcl.experiments.checks.annotations import mistyped
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.checks.signature import accepted_keywords
-from mixcl.experiments.checks.values import wrong_values
 from mixcl.experiments.paths import kind_of, readable, runner_sections
+from mixcl.setting_ranges import wrong_values
 
 MMPRETRAIN_CONFIGS = Path(mmpretrain.__file__).parent / '.mim' / 'configs'
 

@@ -11,8 +11,9 @@ from mixcl.errors import UserError
 from mixcl.experiments.checks.annotations import mistyped
 from mixcl.experiments.checks.keys import Acceptor, acceptors, meant_key, suggest
 from mixcl.experiments.checks.signature import accepted_keywords
-from mixcl.experiments.checks.values import empty_pipelines, wrong_values
+from mixcl.experiments.checks.values import empty_pipelines
 from mixcl.experiments.paths import RUNNER_KEYS, Path, children, readable, runner_sections
+from mixcl.setting_ranges import wrong_values
 
 
 def check_config(cfg: Config) -> None:
@@ -21,7 +22,7 @@ def check_config(cfg: Config) -> None:
     A dict with a ``type`` may have the keyword arguments of what ``type`` names and, through ``**kwargs``, of its
     bases. Other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused;
     any other is a variable of the config itself, which is not checked. Values must have the types of the parameters
-    and lie in the ranges of :mod:`mixcl.experiments.checks.values`; the rest is left to the constructors.
+    and lie in the ranges of :mod:`mixcl.setting_ranges`; the rest is left to the constructors.
 
     Raises:
         UserError: names every unknown key and ``type``, with its place and a similar name, and every wrong value.
