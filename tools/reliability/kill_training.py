@@ -46,6 +46,12 @@ class StepCounter(Hook):
     def __init__(self, steps: Synchronized) -> None:
         self.steps = steps
 
+    def state_dict(self) -> dict:
+        return {}  # of this process alone
+
+    def load_state_dict(self, state: dict) -> None:
+        pass
+
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         self.steps.value += 1
 
