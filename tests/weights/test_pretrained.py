@@ -87,7 +87,7 @@ def test_mmpretrain_reads_a_run_by_itself(checkpoint: Path) -> None:
             classifier = MODELS.build(dict(type='ImageClassifier', backbone=backbone))
             classifier.init_weights()
         classifier.eval()
-        torch.testing.assert_close(classifier.extract_feat(images), ours(images), rtol=0, atol=1e-6)
+        torch.testing.assert_close(classifier.extract_feat(images), ours(images), rtol=1e-5, atol=1e-5)
 
 
 def test_frozen_features_are_looked_through() -> None:
