@@ -12,7 +12,8 @@ from mmengine.dist import get_world_size
 
 import mixcl
 from mixcl.apis.arguments import named
-from mixcl.engine.runners.processes import join_processes, on_main_process, process_count
+from mixcl.distributed import process_count
+from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, default_folder

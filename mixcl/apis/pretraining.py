@@ -12,12 +12,12 @@ from mmengine.config import Config
 from mixcl.apis.arguments import named
 from mixcl.apis.training import run
 from mixcl.datasets.image_digest import image_digest
-from mixcl.engine.runners.processes import process_count
+from mixcl.distributed import process_count
 from mixcl.engine.runners.same_run import changed_settings, keeps_computation
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
-from mixcl.experiments.options.fit import Fit
 from mixcl.experiments.prepared import Options, prepared_to_train
+from mixcl.recipes.length import Fit
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import config_of
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config

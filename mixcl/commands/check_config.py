@@ -22,7 +22,7 @@ def run(args: Namespace) -> None:
     from mixcl.experiments.data_roots import check_data_roots, check_metric_files
     from mixcl.experiments.prepared import prepared
 
-    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)
     if not args.no_data:
         try:
             check_data_roots(cfg)

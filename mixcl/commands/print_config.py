@@ -6,12 +6,13 @@ Without ``--origin`` the output is itself a config: saved to a file, it trains t
 import signal
 from argparse import ArgumentParser, Namespace
 
-from mixcl.command_line import add_data_root, add_overrides
+from mixcl.command_line import add_data_root, add_overrides, positive
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('config', help='config file')
     parser.add_argument('--origin', action='store_true', help='write behind each value the file that it comes from')
+    parser.add_argument('--processes', type=positive, default=1, help='on how many it runs, which share the batch')
     add_data_root(parser)
     add_overrides(parser)
 
@@ -21,5 +22,9 @@ def run(args: Namespace) -> None:
     from mixcl.experiments.prepared import prepared
 
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
-    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
-    print('\n'.join(origins(args.config, cfg.to_dict())) if args.origin else cfg.pretty_text)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)
+    if args.origin:
+        said = cfg.to_dict()
+        print('\n'.join(origins(args.config, {**said, **said.pop('recipe')} if 'recipe' in said else said)))
+    else:
+        print(cfg.pretty_text)

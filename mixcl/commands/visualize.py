@@ -71,15 +71,12 @@ def run(args: Namespace) -> None:
 
 
 def figure_of_images(args: Namespace) -> 'Figure':
-    from mixcl.experiments.options.smoke import shrink_to_smoke
     from mixcl.visualization.figures import drawn
     from mixcl.visualization.pictured import read_pictured
 
     options = {name: value for name in OPTIONS if (value := getattr(args, name, None)) is not None}
     source = f'folder:{Path(args.images)}' if args.images else args.data
-    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
-    if args.smoke:
-        shrink_to_smoke(pictured.config)
+    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source, args.smoke)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
     return drawn(args.figure, pictured, **options)

@@ -28,6 +28,11 @@ def override(cfg: Config, overrides: Mapping[str, Any]) -> None:
         if name not in RUNNER_KEYS:
             hint = '; pass `data_root=DIR`' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
             raise UserError(f'`cfg_options` {key}={value}: the config has no {name!r}{hint}')
+    merge(cfg, overrides)
+
+
+def merge(cfg: Config, overrides: Mapping[str, Any]) -> None:
+    """Merge values by dotted names into a config, in place; raises UserError if one cannot be merged."""
     try:
         copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))  # a merge may fail half way
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -6,29 +6,40 @@ from typing import Any
 
 from mmengine.config import Config
 
+from mixcl.distributed import process_count
 from mixcl.errors import UserError
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import check_metric_files, set_data_root
-from mixcl.experiments.options.backbone import use_backbone
-from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
-from mixcl.experiments.options.image_size import set_image_size
-from mixcl.experiments.options.own_data import reader_of, use_background, use_data
 from mixcl.experiments.options.run import (
     choose_tested,
     lengthen_process_timeout,
     limit_time,
     measure_in_bfloat16,
-    use_cache,
     use_launcher,
     use_mixed_precision,
     use_name,
     use_pretrained,
 )
-from mixcl.experiments.options.smoke import shrink_to_smoke
 from mixcl.experiments.overrides import override
 from mixcl.experiments.reading import import_modules, read_config
-from mixcl.registry import DATASETS, build
+from mixcl.recipes.length import Fit, fit_to, use_recipe_of
+from mixcl.recipes.making import has_facts, made
+from mixcl.recipes.options import (
+    facts_and_sections,
+    number_of_images,
+    override_facts,
+    use_backbone,
+    use_background,
+    use_cache,
+    use_data,
+    use_data_root,
+    use_image_size,
+)
+from mixcl.recipes.smoke import shrink_to_smoke
 from mixcl.shipped import default_work_dir
+
+OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background')
+"""Options that change facts, which a config of mmengine's sections does not have."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +80,14 @@ def prepared(
     data_root: str | None = None,
     smoke: bool = False,
     amp: bool = False,
+    processes: int = 1,
 ) -> Config:
     """Read a config, and apply those :class:`Options` that commands without training have.
 
     Raises:
         UserError: if the config cannot be read, an option cannot be applied, or a key or value is wrong.
     """
-    cfg = _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke))
+    cfg = _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke), processes)
     if amp:
         use_mixed_precision(cfg)
     return cfg
@@ -101,7 +113,10 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
         cfg.compile = cfg.get('compile') or True
     if asked.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
-            raise UserError('`auto_scale_lr` needs auto_scale_lr=dict(base_batch_size=...) in the config')
+            raise UserError(
+                '`auto_scale_lr` needs auto_scale_lr=dict(base_batch_size=...) in the config; rates of recipes follow '
+                'the batch without it'
+            )
         cfg.auto_scale_lr.enable = True
     if asked.no_validate:
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
@@ -140,42 +155,66 @@ def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options)
     return cfg
 
 
-def _prepared(config: str | Path, asked: Options) -> Config:
-    if asked.image_size is not None and asked.smoke:
-        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
+def _prepared(config: str | Path, asked: Options, processes: int | None = None) -> Config:
     cfg = read_config(config)
-    if not asked.fit:
-        _override(cfg, asked)
-    elif asked.backbone:
-        use_recipe_of(cfg, asked.backbone)
-    if asked.data:
-        cfg.found_images = use_data(cfg, asked.data, asked.data_root, asked.labels)
-    elif not asked.labels:
+    if not asked.labels and not asked.data:
         raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
-    elif asked.data_root:
-        set_data_root(cfg, asked.data_root)
-    if asked.backbone:
-        use_backbone(cfg, asked.backbone, asked.image_size)
-    elif asked.image_size is not None:
-        set_image_size(cfg, asked.image_size)
-    if asked.fit:
-        images = build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
-        fit_to(cfg, len(images), asked.fit)
-        _override(cfg, asked)
+    if has_facts(cfg):
+        cfg = _made(cfg, asked, processes or process_count(asked.launcher))
+    else:
+        cfg = _with_sections(cfg, asked)
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)
     use_name(cfg, asked.name, asked.data)
-    use_background(cfg, asked.background or reader_of(cfg).get('background'))
     check_config(cfg)
-    if asked.smoke:
-        shrink_to_smoke(cfg)
-    if asked.cache:
-        use_cache(cfg, asked.cache, asked.cache_size)
     return cfg
 
 
-def _override(cfg: Config, asked: Options) -> None:
-    """Apply ``--cfg-options``: before other options, as if the file said so, but after a fit to the images."""
-    if asked.cfg_options:
-        override(cfg, asked.cfg_options)
-        import_modules(cfg)
+def _made(cfg: Config, asked: Options, processes: int) -> Config:
+    """Change the facts of a recipe by options, and make its sections."""
+    if asked.image_size is not None and asked.smoke:
+        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
+    facts, sections = facts_and_sections(asked.cfg_options or {})
+    found = None
+    if not asked.fit:  # as if the file said so
+        override_facts(cfg, facts)
+    elif asked.backbone:
+        use_recipe_of(cfg, asked.backbone)
+    if asked.data:
+        found = use_data(cfg, asked.data, asked.data_root, asked.labels)
+    elif asked.data_root:
+        use_data_root(cfg, asked.data_root)
+    if asked.backbone:
+        use_backbone(cfg, asked.backbone)
+    if asked.image_size is not None:
+        use_image_size(cfg, asked.image_size)
+    if asked.fit:
+        fit_to(cfg, number_of_images(cfg), asked.fit)
+        override_facts(cfg, facts)
+    if asked.smoke:
+        shrink_to_smoke(cfg, processes)
+    if asked.cache:
+        use_cache(cfg, asked.cache, asked.cache_size)
+    if asked.background:
+        use_background(cfg, asked.background)
+    result = made(cfg, processes)
+    override(result, sections)
+    import_modules(result)
+    if found:
+        result.found_images = found
+    return result
+
+
+def _with_sections(cfg: Config, asked: Options) -> Config:
+    """Apply options to a config that says no facts, of which little is known."""
+    for name in OF_FACTS:
+        if getattr(asked, name) not in (None, False):
+            raise UserError(
+                f'`{name}` changes the facts of a recipe, but {cfg.config_name} has sections only: change these, or '
+                "let it inherit from a recipe of mixcl, such as _base_ = 'mixcl::patchmix/vit-s16_in1k.py'"
+            )
+    override(cfg, asked.cfg_options or {})
+    import_modules(cfg)
+    if asked.data_root:
+        set_data_root(cfg, asked.data_root)
+    return cfg

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from mmengine.config import Config
 from mmengine.logging import MMLogger
@@ -12,7 +13,7 @@ from mmengine.utils import import_modules_from_strings
 from mixcl.errors import UserError
 from mixcl.experiments.paths import walk
 from mixcl.quiet_log import quieten
-from mixcl.shipped import config_name, find_config, shipped_name
+from mixcl.shipped import config_name, find_config, shipped, shipped_name
 
 
 def read_config(path: str | Path) -> Config:
@@ -36,8 +37,27 @@ def read_config(path: str | Path) -> Config:
         cfg.items()  # imports what a config names by import
     _forget_own_scope(cfg)
     cfg.setdefault('config_name', config_name(path))
+    if cfg.get('facts') and isinstance(cfg.get('data'), str):
+        cfg.data = data_set(cfg.data)
     import_modules(cfg)
     return cfg
+
+
+def data_set(name: str) -> Any:
+    """Return the fact ``data`` of a data set by name, that of a file of ``configs/_base_/data/``, or of one's own.
+
+    Raises:
+        UserError: if there is no such file, or it says nothing about data.
+    """
+    folder = shipped('configs') / '_base_/data'
+    path = Path(name) if name.endswith('.py') else folder / f'{name}.py'
+    if not path.is_file():
+        known = ', '.join(sorted(each.stem for each in folder.glob('*.py')))
+        raise UserError(f'data={name!r}: there is no {path}; there are {known}, and a file of your own is FILE.py')
+    found = read_config(path).get('data')
+    if not isinstance(found, dict):
+        raise UserError(f'data={name!r}: {path} says nothing about data')
+    return found
 
 
 def import_modules(cfg: Config) -> None:

@@ -19,7 +19,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import check_data_roots, set_data_root
-from mixcl.experiments.options.own_data import use_data
+from mixcl.experiments.options.own_data import train_on
 from mixcl.experiments.overrides import override
 from mixcl.experiments.prepared import prepared
 from mixcl.experiments.subject import Subject, read_subject
@@ -86,7 +86,7 @@ class Pictured:
             return self.config
         cfg = copy.deepcopy(self.config)
         cfg.merge_from_dict(dict.fromkeys(('val_dataloader', 'test_dataloader')))
-        use_data(cfg, self.source, self.data_root)
+        train_on(cfg, self.source, self.data_root)
         return cfg
 
 
@@ -96,6 +96,7 @@ def read_pictured(
     overrides: dict | None = None,
     data_root: str | None = None,
     source: str | None = None,
+    smoke: bool = False,
 ) -> Pictured:
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
@@ -107,7 +108,9 @@ def read_pictured(
     """
     root = None if source else data_root
     if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
-        subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root)
+        subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root, smoke=smoke)
+    elif smoke:
+        raise UserError(f'`smoke` shrinks the model of a config, but {name} is a checkpoint: leave it out')
     else:
         subject = read_subject(name, config)
         known = subject.config or Config()

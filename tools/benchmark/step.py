@@ -29,9 +29,9 @@ from turns import common_options, keep_rows
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.engine.hooks.health.throughput import peak_flops
+from mixcl.engine.runners.trial_step import synthetic_images
 from mixcl.errors import UserError, reported_to_user
 from mixcl.experiments.options.run import use_mixed_precision
-from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.prepared import prepared
 
 HERE = Path(__file__).parent

@@ -18,14 +18,13 @@ from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
-from mixcl.engine.runners.trial_step import build_model, try_step
+from mixcl.engine.runners.trial_step import build_model, synthetic_images, try_step
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.types import find_factories
 from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import DATA_SECTIONS, check_files
 from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import kind_of, readable, walk
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, LOOPS, PARAM_SCHEDULERS

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
@@ -11,13 +11,18 @@ from torch import Tensor, nn
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.errors import UserError
 from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of, whole_model
+from mixcl.experiments.paths import innermost, kind_of, whole_model
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS
 
 LARGEST = 32
 """Images of a trial step; more would take long."""
+
+
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: int = 64) -> ConfigDict:
+    """Return a data set of synthetic images that go through the pipeline of another one, however deep it is nested."""
+    pipeline = innermost(dataset).pipeline  # which crops to its own size
+    return ConfigDict(type='SyntheticImages', num_images=number, image_size=size, channels=channels, pipeline=pipeline)
 
 
 def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:

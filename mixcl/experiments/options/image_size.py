@@ -1,39 +1,12 @@
 """The size of a config's images: of its views, of the images that it evaluates on, and of its model."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmengine.config import Config, ConfigDict
-
-from mixcl.errors import UserError
-from mixcl.experiments.data_roots import DATA_SECTIONS
-from mixcl.experiments.paths import holder_of_backbone, kind_of, walk
+from mixcl.experiments.paths import kind_of, walk
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
 """Transforms whose output is cropped afterwards; its size need not be a multiple of the patches."""
-
-
-def set_image_size(cfg: Config, size: int) -> None:
-    """Make a config train and evaluate on images of another size in pixels, in place (``--image-size``).
-
-    The largest crop of the training gets this size. All other sizes, also of evaluations, change in proportion; crops
-    become multiples of the patches.
-
-    Raises:
-        UserError: if the patches do not divide the size, or the config has no crops.
-    """
-    model = cfg.get('model') or {}
-    backbone = holder_of_backbone(model)['backbone'] if model.get('backbone') else {}
-    patch = (patch_size_of(backbone) if backbone else None) or 1
-    full = crop_sizes(cfg.get('train_dataloader'))
-    if not full or not backbone or cfg.get('default_scope') == 'mmdet':
-        raise UserError(f'`image_size={size}`: the config has no backbone that trains on crops (RandomResizedCrop)')
-    if size < 1 or size % patch:
-        near = max(round(size / patch), 1) * patch
-        raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')
-    set_model_size(cfg.model, size)
-    resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
 
 
 def set_model_size(model: dict, size: int | tuple[int, int]) -> None:
@@ -43,14 +16,6 @@ def set_model_size(model: dict, size: int | tuple[int, int]) -> None:
             part['img_size'] = size
         if isinstance(part, dict) and 'num_patches' in part:
             part['num_patches'] = math.prod(side // part['patch_size'] for side in _pair(size))
-
-
-def patch_size_of(backbone: ConfigDict) -> int | None:
-    """Return the patch size in pixels (timm: by name, vit_small_patch16_224); None for Swin, which merges patches."""
-    arguments = backbone.get('arguments') or {}
-    named = re.search(r'patch(\d+)', backbone.get('name', '')) if backbone.type == 'TimmBackbone' else None
-    size = backbone.get('patch_size') or arguments.get('patch_size') or (int(named[1]) if named else None)
-    return None if size == 4 and named else size
 
 
 def resize_views(node: object, scale: float, multiple: int) -> None:

@@ -9,10 +9,8 @@ from mmengine.config import Config, ConfigDict
 from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import EVALUATOR_SECTIONS
-from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.paths import innermost, kind_of, preprocessors_of, runner_sections, walk
+from mixcl.experiments.paths import innermost, kind_of, runner_sections, walk
 from mixcl.registry import DATASETS, build
-from mixcl.shipped import shipped
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
 FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
@@ -62,48 +60,14 @@ def survey(images: Mapping[str, Any]) -> Survey:
     return build(DATASETS, {**images, 'lazy_init': True}).survey()
 
 
-def use_data(cfg: Config, spec: str, data_root: str | None = None, labels: bool = True) -> str:
-    """Make a config train on other images, in place; its views stay. With labels, it gets kNN if it had none.
-
-    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Without
-    labels, validation and test are removed. A classifier gets as many outputs as there are classes.
-
-    Returns:
-        A sentence that says what was found.
-
-    Raises:
-        UserError: if the images cannot be read, the config is not one of image-wise training, or a classifier is to be
-            trained without labels.
-    """
-    images = source_config(spec, data_root, cfg, labels)
-    if not cfg.get('train_dataloader') or cfg.get('default_scope') == 'mmdet':
-        raise UserError(f'`data={spec}` is for pretraining and for classifiers, which this config does not train')
+def train_on(cfg: Config, spec: str, data_root: str | None = None) -> None:
+    """Put other images in place of those that a config trains on, in place; their views stay."""
     own = innermost(cfg.train_dataloader.dataset)
-    found = survey(images)
-    head = (cfg.get('model') or {}).get('head') or {}
-    if 'num_classes' in head:
-        if not found.classes:
-            raise UserError(f'`data={spec}`: the config trains a classifier, but there are {found}')
-        head['num_classes'] = len(found.classes)
-        for preprocessor in preprocessors_of(cfg):
-            preprocessor.update({'num_classes': len(found.classes)} if 'num_classes' in preprocessor else {})
     others = [step for step in own.pipeline if kind_of(step) not in READERS]
-    load, size = reader_of(cfg), max(crop_sizes(cfg.train_dataloader), default=224)
-    _replace(cfg.train_dataloader, images, 'train' if 'num_classes' in head else 'pretrain', [load, *others])
-    for part in ('val', 'test'):
-        names = [f'{part}_{name}' for name in ('dataloader', 'cfg', 'evaluator')]
-        if not found.classes:
-            cfg.update(dict.fromkeys(names))
-            continue
-        if not cfg.get(names[0]):
-            measures = Config.fromfile(shipped('configs') / '_base_/pretraining.py')
-            cfg.update({name: measures[name] for name in names})
-        pipeline = evaluation_pipeline(load, size)
-        _replace(cfg[names[0]], images, 'test', pipeline)
-        if cfg[names[1]].get('bank_dataloader'):
-            _replace(cfg[names[1]].bank_dataloader, images, 'train', pipeline)
-    limit_guesses(cfg, len(found.classes))
-    return f'{spec}: {found}'
+    images = source_config(spec, data_root, cfg)
+    dataset = dict(images, split='pretrain', pipeline=[reader_of(cfg), *others])
+    views = cfg.train_dataloader.dataset.get('views', 'pillow')
+    cfg.train_dataloader.dataset = ConfigDict(type='mixcl.KeyedDataset', views=views, dataset=dataset)
 
 
 def limit_guesses(cfg: Config, classes: int) -> None:
@@ -112,15 +76,6 @@ def limit_guesses(cfg: Config, classes: int) -> None:
         if isinstance(node, dict) and 'topk' in node:
             given = [node['topk']] if isinstance(node['topk'], int) else node['topk']
             node['topk'] = tuple(k for k in given if k <= classes) or (1,)
-
-
-def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline: list) -> None:
-    outer = loader.setdefault('dataset', ConfigDict(type='mixcl.KeyedDataset'))
-    settings = outer if kind_of(outer) == 'KeyedDataset' else dict(type='mixcl.KeyedDataset')
-    inner = innermost(outer)
-    new = dict(**images, split=split, pipeline=pipeline)
-    new |= {'indices': inner.indices} if 'indices' in inner else {}  # from --cfg-options
-    loader.dataset = ConfigDict({**settings, 'dataset': new})
 
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:

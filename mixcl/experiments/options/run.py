@@ -9,7 +9,6 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.experiments.paths import kind_of, walk
-from mixcl.files import check_writable
 from mixcl.shipped import named_by_data
 
 RANDOM = 'random'
@@ -39,13 +38,6 @@ def use_name(cfg: Config, name: str | None, data: str | None) -> None:
         raise UserError(f'`name={name[:LONGEST_NAME]!r}` must have 1 to {LONGEST_NAME} printable characters')
     if name is not None or (data and cfg.get('config_name')):
         cfg.run_name = name or named_by_data(cfg.config_name, data.partition(':')[0])
-
-
-def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
-    """Keep reduced copies of large photos (``--cache``); raises UserError if the folder cannot be written to."""
-    folder = os.path.abspath(os.path.expanduser(folder))
-    check_writable(folder, '`cache`')
-    cfg.train_dataloader.dataset.cache = dict(folder=folder, gigabytes=gigabytes)
 
 
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Length, batches and loading of a run, fitted to the number of images and the machine."""
+"""Length, batches and loading of a run, fitted to the number of images and the machine (``mixcl pretrain``)."""
 
 import math
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ class Fit:
 
 def use_recipe_of(cfg: Config, backbone: str) -> None:
     """Give AdamW and its schedule to a backbone that is no ResNet, if the method's own recipe has another optimiser."""
-    if 'resnet' not in backbone and cfg.optim_wrapper.optimizer.type != 'AdamW':
+    if 'resnet' not in backbone and cfg.optimizer.type != 'AdamW':
         recipe = read_config('mocov3/vit-s16_in1k')
-        for part in ('optim_wrapper', 'param_scheduler', 'auto_scale_lr'):
-            cfg[part] = recipe[part]
+        cfg.optimizer, cfg.schedule = recipe.optimizer, recipe.schedule
+        cfg.pop('optim_wrapper', None)
 
 
 def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
-    """Fit the length of a run, its batch, queues and loading to the number of images and the machine, in place.
+    """Fit the facts about length, batch, queues and loading to the number of images and the machine, in place.
 
     Raises:
         UserError: if a process has fewer images than a batch, or fewer than 2.
@@ -66,49 +66,36 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
             f'{images} images give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
             'images, and at most the share of a process; give more images, or another `batch_size`'
         )
-    least, most = EPOCHS
-    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
-    cfg.train_dataloader.batch_size = batch
-    for loader in (
-        cfg.get('train_dataloader'),
-        cfg.get('val_dataloader'),
-        (cfg.get('val_cfg') or {}).get('bank_dataloader'),
-    ):
-        if loader and wanted.num_workers is not None:
-            loader.num_workers = wanted.num_workers
-    # A batch of this size is a step, even where the recipe accumulates several (BYOL); the rate is scaled to it.
-    cfg.auto_scale_lr.base_batch_size *= cfg.optim_wrapper.pop('accumulative_counts', 1)
-    cfg.auto_scale_lr.enable = True
+    cfg.batch, cfg.at_once = batch * processes, batch
+    if wanted.num_workers is not None:
+        cfg.data.workers = wanted.num_workers
     target = cfg.model.get('target') or {}
     if target.get('type') == 'ShuffledEMA' and processes == 1:
         most = target.get('groups', 8)
-        fitting = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
-        if fitting != most:
-            target.groups = fitting
+        groups = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
+        if groups != most:
+            target.groups = groups
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
-        queue.size = min(
-            queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes
-        )
-    _shorten(cfg, epochs, steps=share // batch)
+        queue.size = min(queue.size, max(images // 2, 1) // cfg.batch * cfg.batch or cfg.batch)
+    least, most = EPOCHS
+    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
+    use_epochs(cfg, epochs, steps=share // batch)
+    cfg.measure = dict(cfg.get('measure') or {}, every=max(epochs // CHECKPOINTS, 1))
+    cfg.default_hooks.checkpoint.interval = cfg.measure.every
 
 
-def _shorten(cfg: Config, epochs: int, steps: int) -> None:
+def use_epochs(cfg: Config, epochs: int, steps: int) -> None:
     """Change the number of epochs, each of so many steps: schedules keep their shares of the run, and warm-ups are at
     most a tenth of the run unless that is too few steps."""
-    before = cfg.train_cfg.max_epochs
-    least = min(max(round(WARM_UP / steps), 1), epochs // 3)
-    cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
-    cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
-    for schedule in cfg.param_scheduler:
-        for name in ('begin', 'end', 'T_max'):
-            if schedule.get(name):
-                schedule[name] = round(schedule[name] * epochs / before)
-        if 'milestones' in schedule:
-            schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
-        if schedule.get('warmup'):
-            schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
-    # In a short run a warm-up may be empty.
-    cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
+    schedule, before = cfg.schedule, cfg.schedule.epochs
+    schedule.epochs, least = epochs, min(max(round(WARM_UP / steps), 1), epochs // 3)
+    for name in ('begin', 'end', 'T_max'):
+        if schedule.get(name):
+            schedule[name] = round(schedule[name] * epochs / before)
+    if 'milestones' in schedule:
+        schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
+    if schedule.get('warmup'):
+        schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):
         for name in {'warmup_epochs', 'queue_from'} & objective.keys():
             objective[name] = min(objective[name], epochs // 10)

@@ -1,0 +1,183 @@
+"""Options of a run as changes of the facts of its recipe, in place; see :class:`mixcl.experiments.prepared.Options`."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmengine.config import Config, ConfigDict
+from torch import nn
+
+from mixcl.errors import UserError, as_user_error
+from mixcl.experiments.checks.signature import accepted_keywords
+from mixcl.experiments.options.backbone import KEPT, backbone_config, plain_patch_size
+from mixcl.experiments.options.own_data import source_config, survey
+from mixcl.experiments.overrides import merge
+from mixcl.experiments.paths import RUNNER_KEYS, kind_of
+from mixcl.experiments.reading import data_set
+from mixcl.files import check_writable
+from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.facts import FACTS, suggested
+from mixcl.recipes.making import refuse_facts_in_sections
+from mixcl.recipes.pipelines import NO_VIEWS, READERS
+from mixcl.registry import DATASETS, MODELS, build
+
+OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')
+"""Settings of the old backbone that the new one keeps if its class takes them."""
+
+
+def facts_and_sections(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide overrides by dotted names into those of facts, which come first, and those of sections, which come last.
+
+    Raises:
+        UserError: for a name that is neither, or a setting of a section that follows from a fact.
+    """
+    of_facts = {key: value for key, value in overrides.items() if key.partition('.')[0] in {*FACTS, 'model'}}
+    of_sections = {key: value for key, value in overrides.items() if key not in of_facts}
+    for key, value in of_sections.items():
+        name = key.partition('.')[0]
+        if name not in RUNNER_KEYS:
+            raise UserError(
+                f'`cfg_options` {key}={value}: there is no fact and no section {name!r}'
+                + suggested(name, {*FACTS, *RUNNER_KEYS})
+            )
+    nested = Config()
+    merge(nested, of_sections)
+    refuse_facts_in_sections(nested)
+    return of_facts, of_sections
+
+
+def override_facts(cfg: Config, overrides: Mapping[str, Any]) -> None:
+    """Set facts by dotted names, as if the config said so; raises UserError for what cannot be merged."""
+    if isinstance(name := overrides.get('data'), str):
+        overrides = {**overrides, 'data': dict(data_set(name), _delete_=True)}
+    merge(cfg, overrides)
+
+
+def number_of_images(cfg: Config) -> int:
+    """Return the number of images that a recipe trains on."""
+    return len(build(DATASETS, {**cfg.data.images, **cfg.data.splits.get('train', {}), 'pipeline': []}))
+
+
+def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str:
+    """Make a recipe train on other images (``data``); its views stay. With labels, kNN is measured.
+
+    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others.
+
+    Returns:
+        A sentence that says what was found.
+
+    Raises:
+        UserError: if the images cannot be read.
+    """
+    trained_on = dict(train_dataloader=dict(dataset=cfg.data.images))
+    images = source_config(spec, data_root, trained_on, labels)
+    found = survey(images)
+    tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
+    others = [step for step in cfg.data.read if kind_of(step) not in READERS]
+    cfg.data.update(
+        images=ConfigDict(images),
+        splits=ConfigDict(train=dict(split='pretrain'), **tested),
+        read=[reader(cfg.data), *others],
+        resize=cfg.data.size * 256 // 224,
+        files=True,
+    )
+    return f'{spec}: {found}'
+
+
+def reader(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the step that reads images from files: that of the data, else ``LoadImage``."""
+    known = ('LoadImage', 'LoadChannels')
+    return next((dict(step) for step in data['read'] if kind_of(step) in known), dict(type='LoadImage'))
+
+
+def use_data_root(cfg: Config, root: str) -> None:
+    """Set the folder of the images (``data_root``); raises UserError if they lie in none."""
+    if 'data_root' not in cfg.data.images:
+        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
+    cfg.data.images.data_root = root
+
+
+def use_background(cfg: Config, colour: tuple[int, int, int]) -> None:
+    """Show images with transparency on a colour (``background``)."""
+    for step in cfg.data.read:
+        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
+            step['background'] = tuple(colour)
+
+
+def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
+    """Keep reduced copies of large photos (``cache``); raises UserError if the folder cannot be written to."""
+    folder = os.path.abspath(os.path.expanduser(folder))
+    check_writable(folder, '`cache`')
+    cfg.data.cache = dict(folder=folder, gigabytes=gigabytes)
+
+
+def use_backbone(cfg: Config, name: str) -> None:
+    """Replace the backbone (``backbone``): what depends on it is derived, and crops follow its patches.
+
+    Optimiser and schedule stay, but AdamW spares what the new backbone spares.
+
+    Raises:
+        UserError: if there is no such backbone, or the method masks tokens of its own.
+    """
+    if kind_of(cfg.model) in ('MAE', 'SimMIM'):
+        raise UserError(
+            f'`backbone={name}`: {kind_of(cfg.model)} masks tokens of the backbone of its config; choose the size of '
+            'that one, by model.backbone.arch, or another method'
+        )
+    old = cfg.model.backbone
+    new = dict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
+    taken = accepted_keywords(MODELS.get(new['type'])).names
+    new |= {key: old[key] for key in OPTIONAL if old.get(key) and key in taken}
+    cfg.model.backbone = ConfigDict(new)
+    with as_user_error(f'`backbone={name}`'):
+        patch = patch_of(new)
+    if patch:
+        scale_sizes(cfg, 1.0, patch)
+    if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
+        cfg.optimizer.spare = 'flat'
+    if cfg.get('config_name'):  # recipes of evaluations are chosen by it
+        own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
+        cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
+
+
+def patch_of(backbone: Mapping[str, Any]) -> int | None:
+    """Return the side in pixels of the patches of a backbone, which is built for it; None if it has none."""
+    with undisturbed_generators():
+        built: nn.Module = build(MODELS, dict(backbone))
+    return plain_patch_size(built) if hasattr(built, 'model') else getattr(built, 'patch_size', None)
+
+
+def use_image_size(cfg: Config, size: int) -> None:
+    """Train and evaluate on images of another size in pixels (``image_size``).
+
+    The largest view gets this size. All others, also of evaluations, change in proportion, to multiples of the patches.
+
+    Raises:
+        UserError: if the patches do not divide the size.
+    """
+    patch = patch_of(cfg.model.backbone) or 1
+    if size < 1 or size % patch:
+        near = max(round(size / patch), 1) * patch
+        raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')
+    scale_sizes(cfg, size / cfg.data.size, patch)
+
+
+def scale_sizes(cfg: Config, scale: float, multiple: int) -> None:
+    """Scale the sizes of images; those that a backbone sees become multiples of ``multiple``."""
+    data, unit = cfg.data, multiple
+    before, data.size = data.size, max(unit, round(data.size * scale / unit) * unit)
+    if data.get('resize'):
+        data.resize = max(1, round(data.resize * scale))
+    for view in views_in(cfg):
+        if view.get('size'):
+            view['size'] = max(unit, round(view['size'] * scale / unit) * unit)
+    for step in data.read:
+        if isinstance(step, dict) and isinstance(step.get('scale'), int):
+            step['scale'] = max(1, round(step['scale'] * data.size / before))
+
+
+def views_in(cfg: Config) -> Iterator[dict]:
+    """Yield what a recipe says about views, its own and those that suit the data."""
+    for views in (cfg['views'], cfg.data.get('views') or {}):
+        yield from (view for name, view in views.items() if isinstance(view, dict) and name not in NO_VIEWS[1:])
