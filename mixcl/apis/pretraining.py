@@ -74,8 +74,6 @@ def pretrain(
     if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
         raise UserError(f'`image_size={image_size!r}` is no whole number of at least 1; leave it out for one that fits')
     overrides: dict[str, Any] = {} if seed is None else {'randomness.seed': seed}
-    if lr is not None:
-        overrides |= {'optim_wrapper.optimizer.lr': lr, 'auto_scale_lr.enable': False}
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
     asked = Options(
@@ -83,6 +81,7 @@ def pretrain(
         resume='auto' if continued else None,
         data=str(data) if ':' in str(data) else f'folder:{data}',
         backbone=None if model is None else str(model),
+        lr=lr,
         fit=Fit(epochs, batch_size, num_workers, process_count(launcher)),
         amp=torch.cuda.is_available() if amp is None else amp,
         cfg_options={**overrides, **(cfg_options or {})},

@@ -38,7 +38,7 @@ from mixcl.recipes.options import (
 from mixcl.recipes.smoke import shrink_to_smoke
 from mixcl.shipped import default_work_dir
 
-OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background')
+OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background', 'lr')
 """Options that change facts, which a config of mmengine's sections does not have."""
 
 
@@ -68,6 +68,7 @@ class Options:
     backbone: str | None = None
     image_size: int | None = None
     fit: Fit | None = None  # of mixcl pretrain
+    lr: float | None = None  # the highest learning rate, as it is
     smoke: bool = False
     cfg_options: dict[str, Any] | None = None
     launcher: str = 'none'
@@ -198,6 +199,8 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     if asked.background:
         use_background(cfg, asked.background)
     result = made(cfg, processes)
+    if asked.lr is not None:
+        result.optim_wrapper.optimizer.lr = asked.lr
     override(result, sections)
     import_modules(result)
     if found:
