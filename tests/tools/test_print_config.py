@@ -25,14 +25,14 @@ def test_values_come_from_the_files_that_say_them() -> None:
 
 
 def test_a_saved_config_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    path, options = 'configs/patchmix/vit-xs4_digits.py', ['train_cfg.max_epochs=3']
+    path, options = 'configs/patchmix/vit-xs4_digits.py', ['schedule.epochs=3']
     assert run_here('tools/print_config.py', path, '--origin', options=options) == 0
     printed = capsys.readouterr().out
-    assert 'train_cfg.max_epochs = 3  # command line' in printed
+    assert 'schedule.epochs = 3  # command line' in printed
     assert "default_scope = 'mixcl'  # ../_base_/default_runtime.py" in printed
     assert run_here('tools/print_config.py', path, options=options) == 0
     saved = tmp_path / 'saved.py'
     saved.write_text(capsys.readouterr().out)
     found = Config.fromfile(saved).to_dict()
     assert found.pop('experiment_name').startswith('here_')
-    assert found == prepared(path, cfg_options={'train_cfg.max_epochs': 3}).to_dict()
+    assert found == prepared(path, cfg_options={'schedule.epochs': 3}).to_dict()
