@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from mixcl.encoders.widths import evaluating
 from mixcl.errors import UserError
-from mixcl.evaluation.features import evaluating
 
 
 class _Attention(TorchFunctionMode):
