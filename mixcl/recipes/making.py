@@ -5,10 +5,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import torch
 from mmengine.config import Config
 
 from mixcl.algorithms import PatchSamplingLearner
+from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.paths import RUNNER_KEYS
@@ -96,12 +96,15 @@ def sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[s
     batch = shared(recipe.batch, processes, recipe.at_once or recipe.data.at_once, recipe.accumulate)
     views, data = views_of(recipe.views, recipe.data), recipe.data
     size = max(view.size or data.size for view in views.values())
+    patch = patch_of(model['backbone']) if needs_patches(recipe.views) else None
     chunked = isinstance(kind, type) and issubclass(kind, PatchSamplingLearner)
     loop = dict(type='ChunkedPretrainLoop' if chunked else 'PretrainLoop', max_epochs=recipe.schedule.epochs)
     found = dict(
         model=model_with(model, kind, size, {name: view.crops for name, view in views.items()}),
         data_preprocessor=preprocessor(data),
-        train_dataloader=training_loader(recipe, batch, patch_size(model) if needs_patches(recipe.views) else None),
+        train_dataloader=training_loader(
+            recipe, batch, patch_of(model['backbone']) if needs_patches(recipe.views) else None
+        ),
         train_cfg=dict(loop, val_interval=recipe.measure.every),
         optim_wrapper=wrapper(recipe.optimizer, batch),
         param_scheduler=schedules(recipe.schedule, recipe.optimizer),
@@ -140,10 +143,10 @@ def model_with(model: Mapping[str, Any], kind: Any, size: int, views: dict[str, 
     return found
 
 
-def patch_size(model: Mapping[str, Any]) -> int | None:
-    """Return the side in pixels of the patches of a model's backbone, which is built for it; None if it has none."""
-    with torch.device('cpu'), undisturbed_generators(), as_user_error('model.backbone'):
-        return getattr(build(MODELS, dict(model['backbone'])), 'patch_size', None)
+def patch_of(backbone: Mapping[str, Any]) -> int | None:
+    """Return the side in pixels of the patches of a backbone, which is built for it; None if it has none."""
+    with undisturbed_generators(), as_user_error('model.backbone'):
+        return plain_patch_size(build(MODELS, backbone))
 
 
 def preprocessor(data: Data) -> dict[str, Any]:

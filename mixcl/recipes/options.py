@@ -6,19 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
-from torch import nn
 
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
-from mixcl.experiments.options.backbone import KEPT, backbone_config, plain_patch_size
+from mixcl.experiments.options.backbone import KEPT, backbone_config
 from mixcl.experiments.options.own_data import source_config, survey
 from mixcl.experiments.overrides import merge
 from mixcl.experiments.paths import RUNNER_KEYS, kind_of
 from mixcl.experiments.reading import data_set
 from mixcl.files import check_writable
-from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, suggested
-from mixcl.recipes.making import refuse_facts_in_sections
+from mixcl.recipes.making import patch_of, refuse_facts_in_sections
 from mixcl.recipes.pipelines import NO_VIEWS, READERS
 from mixcl.registry import DATASETS, MODELS, build
 
@@ -139,13 +137,6 @@ def use_backbone(cfg: Config, name: str) -> None:
     if cfg.get('config_name'):  # recipes of evaluations are chosen by it
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
         cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
-
-
-def patch_of(backbone: Mapping[str, Any]) -> int | None:
-    """Return the side in pixels of the patches of a backbone, which is built for it; None if it has none."""
-    with undisturbed_generators():
-        built: nn.Module = build(MODELS, dict(backbone))
-    return plain_patch_size(built) if hasattr(built, 'model') else getattr(built, 'patch_size', None)
 
 
 def use_image_size(cfg: Config, size: int) -> None:

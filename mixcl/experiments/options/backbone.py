@@ -4,7 +4,6 @@ from typing import Any
 
 import timm
 import torchvision
-from torch import nn
 
 from mixcl.errors import UserError
 
@@ -31,9 +30,3 @@ def backbone_config(name: str) -> dict[str, Any]:
         f'`backbone={name}` names no library; write '
         + (found or 'timm:NAME, torchvision:NAME or the path of a class of yours, package.module:Class')
     )
-
-
-def plain_patch_size(backbone: nn.Module) -> int | None:
-    """Return the side of a patch in pixels if all blocks have the same patches, else None."""
-    patch, info = getattr(backbone, 'patch_size', None), getattr(backbone.model, 'feature_info', None)
-    return patch if patch and isinstance(info, list) and info[-1]['reduction'] == patch else None
