@@ -17,6 +17,9 @@ from mixcl.registry import LOSSES, MODELS, keywords_of
 WIDTHS = ('channels', 'num_prototypes')
 """Arguments of objectives that are the width of the heads' output, where a class requires them."""
 
+SIDE = 224
+"""Side of the image that tells the stride of a backbone with merged patches."""
+
 
 def neck_of(neck: Mapping, backbone: nn.Module, image_channels: int) -> dict[str, Any]:
     """Return the config of a projector with its input width, that of the backbone's features."""
@@ -53,13 +56,14 @@ def decoders_of_mae(backbone: nn.Module) -> dict[str, dict[str, int]]:
 
 def decoders_of_simmim(backbone: nn.Module) -> dict[str, dict[str, int]]:
     """Return the settings of SimMIM's decoder and head that follow from a backbone that gives maps."""
-    size = getattr(backbone, 'img_size', None) or 224
-    side = size if isinstance(size, int) else size[0]
-    last = last_output(blank_outputs(backbone, 3, size, mask=None))
-    patch = patch_size_of(backbone)
-    if last.dim() != 4 or patch is None:
+    if (patch := patch_size_of(backbone)) is None:
         return {}
-    return dict(neck=dict(in_channels=last.shape[1], encoder_stride=side // last.shape[2]), head=dict(patch_size=patch))
+    if isinstance(backbone, VisionTransformer):
+        width, stride = backbone.embed_dims, patch
+    else:  # Swin merges its patches
+        last = last_output(blank_outputs(backbone, 3, SIDE, mask=None))
+        width, stride = last.shape[1], SIDE // last.shape[2]
+    return dict(neck=dict(in_channels=width, encoder_stride=stride), head=dict(patch_size=patch))
 
 
 def completed(config: Mapping, place: str, facts: Mapping[str, int]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ class TimmBackbone(WrappedBackbone):
     (mmpretrain's ``TIMMBackbone`` removes the pooling, and with it the last norm of a ConvNeXt: vision transformers
     return all tokens, and Swin transformers channels-last maps. It also lets timm draw the weights twice.)
 
-    ``patch_size`` and, if it is fixed, ``img_size`` are those of the model. ``forward`` can drop patches only for
+    ``patch_size`` and, if it is fixed, ``img_size`` are those of the model; ``arguments`` are those that build it for
+    encoding. ``forward`` can drop patches only for
     timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as in DINOv3).
 
     Args:
@@ -61,8 +62,10 @@ class TimmBackbone(WrappedBackbone):
         given = arguments or {}
         wanted: dict[str, Any] = {} if img_size is None else dict(img_size=img_size, dynamic_img_size=True)
         wanted |= dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}
-        model: Any = create_model(name, _taken(wanted, name, given) | given, in_channels)
+        taken = _taken(wanted, name, given) | given
+        model: Any = create_model(name, taken, in_channels)
         super().__init__(model, **training)
+        self.arguments = {key: value for key, value in taken.items() if key in given or key != 'drop_path_rate'}
         embedding: Any = getattr(model, 'patch_embed', None) or getattr(
             model, 'embeds', None
         )  # the second of NaFlexViT

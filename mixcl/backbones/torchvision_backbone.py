@@ -49,13 +49,15 @@ class TorchvisionBackbone(WrappedBackbone):
         builder = torchvision.models.get_model_builder(name)
         kind = inspect.signature(builder).return_annotation
         sized = dict(image_size=_side(name, img_size)) if img_size and 'image_size' in keywords_of(kind) else {}
-        model: Any = builder(weights=None, **sized | (arguments or {}))
+        given = sized | (arguments or {})
+        model: Any = builder(weights=None, **given)
         for last in CLASSIFIERS:
             _without_linear(model, last)
         _without_branches(model)
         if in_channels != 3:
             _replace_first_convolution(model, in_channels)
         super().__init__(model, **training)
+        self.arguments = given
 
 
 def _side(name: str, size: int | Sequence[int]) -> int:

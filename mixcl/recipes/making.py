@@ -102,9 +102,7 @@ def sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[s
     found = dict(
         model=model_with(model, kind, size, {name: view.crops for name, view in views.items()}),
         data_preprocessor=preprocessor(data),
-        train_dataloader=training_loader(
-            recipe, batch, patch_of(model['backbone']) if needs_patches(recipe.views) else None
-        ),
+        train_dataloader=training_loader(recipe, batch, patch),
         train_cfg=dict(loop, val_interval=recipe.measure.every),
         optim_wrapper=wrapper(recipe.optimizer, batch),
         param_scheduler=schedules(recipe.schedule, recipe.optimizer),

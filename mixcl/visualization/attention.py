@@ -8,6 +8,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.composition import Composition
 from mixcl.errors import UserError
@@ -60,7 +61,7 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
     backbone: Any = model.backbone
     seen = displayed(pictured.config, pixels)
     kind, maps = maps_of(backbone, inputs)
-    mixtures = _mixtures(pictured, inputs, seen)
+    mixtures = _mixtures(pictured, backbone, inputs, seen)
     rows, columns = num_images, 1 + len(maps)
     extra = min(MIXTURES, num_images) if mixtures else 0
     lying = columns == 2  # each map below its image: beside it, the figure would be long and thin
@@ -79,15 +80,18 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
     return figure
 
 
-def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
+def _mixtures(
+    pictured: Pictured, backbone: nn.Module, inputs: Tensor, seen: Tensor
+) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
     """Return mixtures as the model and as people see them, their composition and the sources shown; None if unknown."""
     settings = (pictured.config.get('model') or {}).get('mixer')
     if not settings:
         return None
     mixer = MIXERS.build(dict(settings))
     try:
+        mixer.follow(plain_patch_size(backbone))
         mixer.check(len(inputs), *inputs.shape[-2:])
-    except UserError:  # too few images
+    except UserError:  # too few images, or another backbone, without patches
         return None
     plan = mixer.plan(len(inputs), generator(pictured.seed, 'attention'))
     (mixed, composition), (visible, _) = (

@@ -1,13 +1,16 @@
 """Pictures of the mixtures of a config."""
 
 from matplotlib.figure import Figure
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from torch.utils.data import Dataset
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
+from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
-from mixcl.registry import MIXERS
+from mixcl.mixers import Mixer
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MIXERS, MODELS, build
 from mixcl.visualization.canvas import show
 from mixcl.visualization.pictured import training_crops, training_set
 
@@ -27,7 +30,7 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
     recipe = StreamRecipe(
         model.get('views') or dict(view1=1, view2=1),
         model.streams,
-        MIXERS.build(dict(model.mixer)),
+        _mixer(model),
         model.get('shared_plan', True),
     )
     images = dataset or training_set(cfg, num_images)
@@ -36,6 +39,15 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
     return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)])
+
+
+def _mixer(model: ConfigDict) -> Mixer:
+    """Build the mixer of a model, which may cut images where the backbone does."""
+    with undisturbed_generators():
+        backbone = build(MODELS, model.backbone)
+    mixer: Mixer = MIXERS.build(dict(model.mixer))
+    mixer.follow(plain_patch_size(backbone))
+    return mixer
 
 
 def mixed_streams(cfg: Config) -> list[str]:

@@ -88,7 +88,7 @@ class AdaptiveClipHook(Hook):
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
                 "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
             )
-        blocks = self._blocks_of(unwrapped(runner.model))
+        blocks = self.blocks_of(unwrapped(runner.model))
         means: list[Tensor | None] = [*self._stored] or [None] * len(blocks)
         self.clips = [
             BlockClip([p for p in block.parameters() if p.requires_grad], self.momentum, self.alpha, mean)
@@ -96,7 +96,8 @@ class AdaptiveClipHook(Hook):
         ]
         runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
 
-    def _blocks_of(self, model: nn.Module) -> list[nn.Module]:
+    def blocks_of(self, model: nn.Module) -> list[nn.Module]:
+        """Return the blocks of a model that are clipped, each on its own."""
         if self.blocks is not None:
             return list(model.get_submodule(self.blocks).children())
         backbone: Any = getattr(model, 'backbone', model)
