@@ -2,9 +2,13 @@
 
 import pytest
 from configuration.all_configs import CONFIGS, built, read, twins
+from configuration.readme import images_per_step
 
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.experiments.paths import innermost
+from mixcl.experiments.reading import read_config
+from mixcl.recipes.facts import read_facts
+from mixcl.recipes.making import made
 
 # learning rate for 256 images, batch, epochs, warm-up epochs, first and last weight decay
 RECIPES = {
@@ -58,6 +62,20 @@ def test_numbers_of_the_recipes() -> None:
         assert all(node.convert_to_iter_based for node in cfg.param_scheduler) and cfg.train_dataloader.drop_last
 
 
+def test_any_number_of_processes_takes_the_batch_of_the_recipe_or_a_smaller_one_with_the_rate_for_it() -> None:
+    for name, path in CONFIGS.items():
+        cfg = read_config(path)
+        recipe = read_facts(cfg)
+        most = recipe.at_once or recipe.data.at_once
+        needed = -(-recipe.batch // most)
+        for processes in {1, needed}:
+            found = made(cfg, processes)
+            images = images_per_step(found, processes)
+            assert images == (recipe.batch if recipe.accumulate or processes == needed else processes * most), name
+            assert found.optim_wrapper.optimizer.lr == pytest.approx(recipe.optimizer.lr * images / 256), name
+            assert found.train_dataloader.batch_size <= most and found.train_cfg.max_epochs == recipe.schedule.epochs
+
+
 def test_backbone_and_image_size_are_what_the_name_says() -> None:
     for name in (name for name in CONFIGS if name.startswith(('patchmix/', 'mocov3/vit'))):
         model = read(name).model
@@ -67,7 +85,7 @@ def test_backbone_and_image_size_are_what_the_name_says() -> None:
         backbone, data = rest.split('_')[:2]
         side, patch = SIZES.get(data, (224, 16))
         assert (model.backbone.img_size, model.backbone.patch_size) == (side, patch), name
-        arch, width = model.backbone.arch, built(name).neck[0].in_features
+        arch, width = model.backbone.arch, next(built(name).neck.parameters()).shape[1]
         if backbone in BACKBONES:
             assert (arch.embed_dims, arch.num_layers, arch.num_heads) == BACKBONES[backbone]
             assert (model.neck.hidden_channels, model.neck.out_channels) == (4096, 256)
