@@ -4,8 +4,4 @@ model = dict(
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
     joint=[('view1', 'view2')],
 )
-views = dict(
-    all=dict(crop=(0.08, 1.0), steps=['flip', 'jitter_very_strong', 'gray', 'blur_half']),
-    view1=dict(),
-    view2=dict(),
-)
+views = dict(all=dict(crop=(0.08, 1.0)), local=None)
