@@ -94,7 +94,7 @@ def test_backbone_and_image_size_are_what_the_name_says() -> None:
         assert width == arch.embed_dims
         assert (model.neck.num_layers, model.predictor.num_layers) == (3, 2)
         if method == 'patchmix' and model.mixer.type == 'PatchMix':
-            assert built(name).mixer.patch_size == patch
+            assert built(name).recipe.mixer.patch_size == patch
 
 
 def test_patchmix_and_its_frame() -> None:
