@@ -2,6 +2,7 @@
 
 import textwrap
 import warnings
+from bisect import bisect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,6 @@ def check_figure_path(path: str | Path) -> None:
 def write(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of the path's ending; returns the path."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    use_installed_fonts(figure)
     png = Path(path).suffix.lower() == '.png'
     figure.savefig(path, dpi=110, metadata={'Software': 'mixcl'} if png else None)  # no image of later runs
     return Path(path)
@@ -64,13 +64,48 @@ def write(figure: Figure, path: str | Path) -> Path:
 
 def pixels(figure: Figure) -> np.ndarray:
     """Render a figure to (H, W, 3) uint8, in RGB order."""
-    use_installed_fonts(figure)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def use_installed_fonts(figure: Figure) -> None:
+def finished(figure: Figure) -> Figure:
+    """Give a figure's text fonts that have its letters, and wrap its titles; the figure becomes as much higher."""
+    _use_installed_fonts(figure)
+    figure.draw_without_rendering()  # places the axes
+    parts: Sequence[Any] = (figure, *figure.subfigs)
+    added: dict[Any, float] = {part: _wrap(part._suptitle, 0.98 * part.bbox.width) for part in parts if part._suptitle}
+    for axis in figure.axes:
+        grid, room = axis.get_subplotspec(), axis.get_position(original=True).width * axis.figure.bbox.width
+        row = axis.figure, grid and grid.rowspan.start
+        added[row] = max(added.get(row, 0), _wrap(axis.title, room) + _wrap(axis.xaxis.label, room))
+    figure.set_figheight(figure.get_figheight() + sum(added.values()))
+    return figure
+
+
+def _wrap(text: Text, room: float) -> float:
+    """Break lines of a text that are wider than some pixels, where words end if they do; return the inches added."""
+
+    def width(line: str) -> float:
+        text.set_text(line)
+        return text.get_window_extent().width
+
+    rest, lines = text.get_text().split('\n'), []
+    before = len(rest)
+    while rest:
+        line = rest.pop(0)
+        if width(line) > room:
+            most = max(bisect(range(len(line)), room, key=lambda end: width(line[:end])) - 1, 1)
+            end = line.rfind(' ', 1, most + 1)
+            end = end if end > 0 else most - (line[most - 1] == '\\' and most > 1)  # not within an escaped dollar
+            rest[:0] = [line[end:].lstrip()] * (end < len(line))
+            line = line[:end]
+        lines.append(line)
+    text.set_text('\n'.join(lines))
+    return (len(lines) - before) * text.get_fontproperties().get_size_in_points() * 1.2 / 72
+
+
+def _use_installed_fonts(figure: Figure) -> None:
     """Let the text of a figure have letters of every installed font of :data:`FONTS`; warn once about those of none."""
     files = {font.name: font.fname for font in reversed(font_manager.fontManager.ttflist)}
     names = [name for name in FONTS if name in files]
@@ -111,8 +146,9 @@ def heat(axis: Axes, values: Tensor, title: str, cmap: str | Colormap = 'inferno
     bare(axis)
 
 
-def plain(text: object, width: int = 24) -> str:
-    """Wrap text from elsewhere to at most two lines, in which matplotlib reads no formulas."""
-    lines = textwrap.wrap(''.join(c if c.isprintable() else '?' for c in str(text)), width)
+def plain(text: object, width: int | None = None) -> str:
+    """Return text from elsewhere, in which matplotlib reads no formulas; with a width, at most two lines of it."""
+    printable = ''.join(c if c.isprintable() else '?' for c in str(text))
+    lines = textwrap.wrap(printable, width) if width else [printable]
     shortened = '\n'.join(lines[:2]) + (' ...' if len(lines) > 2 else '')
     return shortened.replace('$', r'\$')
