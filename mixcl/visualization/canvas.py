@@ -4,6 +4,7 @@ import textwrap
 import warnings
 from bisect import bisect
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +117,13 @@ def _use_installed_fonts(figure: Figure) -> None:
     for name in names:
         needed -= {*map(chr, font_manager.get_font(files[name]).get_charmap())}
     if needed:
-        warnings.filterwarnings('ignore', r'Glyph \d+ .* missing from font')  # matplotlib says it of every letter
-        warnings.warn(
-            f'no installed font has {"".join(sorted(needed))[:9]}: figures show boxes; Noto Sans CJK has many',
-            stacklevel=2,
-        )
+        _warn_of(''.join(sorted(needed))[:9])
+
+
+@cache  # warnings' own memory ends whenever a filter is added
+def _warn_of(letters: str) -> None:
+    warnings.filterwarnings('ignore', r'Glyph \d+ .* missing from font')  # matplotlib says it of every letter
+    warnings.warn(f'no installed font has {letters}: figures show boxes; Noto Sans CJK has many', stacklevel=4)
 
 
 def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = ()) -> None:
