@@ -26,20 +26,12 @@ PALETTE = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#0
 MARKERS = ('o', '^', 's', 'D', 'v', 'P', 'X', '*')
 """Shapes that tell apart points of the same colour, or printed in grey."""
 
-
 FONTS = (
-    *('DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans CJK JP', 'Noto Sans CJK KR', 'Noto Sans SC', 'Noto Sans JP'),
-    *(
-        'Source Han Sans SC',
-        'WenQuanYi Zen Hei',
-        'WenQuanYi Micro Hei',
-        'Droid Sans Fallback',
-        'IPAGothic',
-        'NanumGothic',
-    ),
-    *('Microsoft YaHei', 'Yu Gothic', 'Malgun Gothic', 'PingFang SC', 'Hiragino Sans', 'Arial Unicode MS'),
-    *('Noto Sans Devanagari', 'Noto Sans Thai', 'Noto Sans Bengali', 'Noto Sans Tamil', 'Noto Emoji'),
-)
+    'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans CJK JP', 'Noto Sans CJK KR', 'Noto Sans SC', 'Noto Sans JP',
+    'Source Han Sans SC', 'WenQuanYi Zen Hei', 'WenQuanYi Micro Hei', 'Droid Sans Fallback', 'IPAGothic', 'NanumGothic',
+    'Microsoft YaHei', 'Yu Gothic', 'Malgun Gothic', 'PingFang SC', 'Hiragino Sans', 'Arial Unicode MS',
+    'Noto Sans Devanagari', 'Noto Sans Thai', 'Noto Sans Bengali', 'Noto Sans Tamil', 'Noto Emoji',
+)  # fmt: skip
 """Fonts in which a letter is looked for, one after the other; DejaVu has neither Chinese, Japanese nor Korean."""
 
 

@@ -79,8 +79,8 @@ def write_report(
     sections: dict[str, dict[str, list[Block]]] = {}
     left_out: dict[str, list[str]] = {}
     for title, make in makers.items():
-        for run in runs[:1] if title == 'Curves' else runs:
-            label = '' if len(runs) == 1 or title == 'Curves' else run.label
+        shown = {run.label: run for run in runs} if len(runs) > 1 and title != 'Curves' else {'': runs[0]}
+        for label, run in shown.items():
             made = blocks_or_reason(partial(make, run))
             if isinstance(made, str):
                 left_out.setdefault(made, []).append(f'{title} of {label}' if label else title)
