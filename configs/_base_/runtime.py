@@ -1,5 +1,5 @@
-# What every recipe shares: hooks, environment, and the transforms that views name. A config says facts (docs/training.md),
-# and mixcl makes mmengine's sections of them; sections that it writes beside the facts count, too.
+# What every recipe shares: hooks, environment, and the transforms that views name. A config says facts
+# (docs/training.md), and mixcl makes mmengine's sections of them; sections that it writes beside the facts count, too.
 _base_ = './default_runtime.py'
 
 facts = 1
