@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FIGURES = dict(
     mix='originals and mixtures of a pretraining config, with the share of each source image',
     views='what augmentation does to images, with the parameters under each view',
-    attention='heads of the last block and rollout, or activation maps; of mixtures the share of each source',
+    attention='heads of the last block of a vision transformer, and rollout; of mixtures the share of each source',
     similarity='cosines of what the loss compares beside its target, before and after training',
     keys='how similar keys of the same image, of its class and of other classes are to a query',
     neighbours='images and their nearest neighbours',

@@ -153,6 +153,11 @@ def features_of_views(
     return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
 
 
+def spread(images: int, shown: int) -> list[int]:
+    """Return indices of the images to show, evenly spaced: files are sorted, so the first ones are all of one class."""
+    return [(2 * number + 1) * images // (2 * shown) for number in range(shown)]
+
+
 def training_set(cfg: Config, least: int) -> KeyedDataset:
     """Build the training set of a config, with its views.
 
