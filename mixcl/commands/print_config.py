@@ -24,7 +24,6 @@ def run(args: Namespace) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)
     if args.origin:
-        said = cfg.to_dict()
-        print('\n'.join(origins(args.config, {**said, **said.pop('recipe')} if 'recipe' in said else said)))
+        print('\n'.join(origins(args.config, cfg.to_dict(), args.cfg_options or ())))
     else:
         print(cfg.pretty_text)

@@ -49,15 +49,21 @@ def data_set(name: str) -> Any:
     Raises:
         UserError: if there is no such file, or it says nothing about data.
     """
+    path = data_file(name)
+    found = read_config(path).get('data')
+    if not isinstance(found, dict):
+        raise UserError(f'data={name!r}: {path} says nothing about data')
+    return found
+
+
+def data_file(name: str) -> Path:
+    """Return the file of a data set by name; raises UserError if there is none."""
     folder = shipped('configs') / '_base_/data'
     path = Path(name) if name.endswith('.py') else folder / f'{name}.py'
     if not path.is_file():
         known = ', '.join(sorted(each.stem for each in folder.glob('*.py')))
         raise UserError(f'data={name!r}: there is no {path}; there are {known}, and a file of your own is FILE.py')
-    found = read_config(path).get('data')
-    if not isinstance(found, dict):
-        raise UserError(f'data={name!r}: {path} says nothing about data')
-    return found
+    return path
 
 
 def import_modules(cfg: Config) -> None:
