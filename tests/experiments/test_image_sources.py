@@ -31,19 +31,18 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     for size, edge in ((224, 256), (32, 36), (96, 109)):
         _, resize, crop, _ = image_pipeline(Config(), size)
         assert (resize['scale'], resize['interpolation'], crop['crop_size']) == (edge, 'bicubic', size)
-    in1k = Config.fromfile('configs/_base_/datasets/in1k.py')
+    in1k = prepared('mocov3/r50_in1k')
     assert image_pipeline(in1k) == in1k.test_dataloader.dataset.dataset.pipeline
-    cifar = dict(pipeline=image_pipeline(Config.fromfile('configs/_base_/datasets/cifar10.py')))
+    cifar = dict(pipeline=image_pipeline(prepared('mocov3/r50_cifar10')))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
-    digits = image_pipeline(Config.fromfile('configs/_base_/datasets/digits.py'))
+    digits = image_pipeline(prepared('mocov3/vit-xs4_digits'))
     assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos, unlike digits, are not square
     as_they_are = image_pipeline(composed('finetune', 'cifar10', builds=False))
     assert [step.get('scale') or step.get('crop_size') for step in as_they_are] == [None, 32, 32, None]
-    folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')
-    _, resize, crop, _ = image_pipeline(folder)
+    _, resize, crop, _ = image_pipeline(prepared('patchmix/vit-s16_folder'))
     assert (resize['scale'], crop['crop_size']) == (256, 224)
     with pytest.raises(UserError, match='neither tests images nor trains on crops; give `image_size=PIXELS`'):
-        image_pipeline(Config.fromfile('configs/_base_/datasets/folder.py'))
+        image_pipeline(Config())
 
 
 def test_a_folder(tmp_path: Path) -> None:
