@@ -85,7 +85,7 @@ class PatchMix(Mixer):
         if max(self.num_mix) > num_images:
             raise UserError(
                 f'PatchMix: num_mix={max(self.num_mix)} images cannot be mixed from the {num_images} images that one '
-                f'process sees; raise train_dataloader.batch_size or lower num_mix'
+                f'process sees; raise batch (or at_once), or lower num_mix'
             )
 
     def _grid(self, height: int, width: int, num_mix: int) -> tuple[int, int]:

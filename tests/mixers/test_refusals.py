@@ -31,7 +31,7 @@ ARGUMENTS = [
 ]
 BATCHES = [
     *(
-        (dict(type=name), 1, (224, 224), 'batches of 1 image; raise train_dataloader')
+        (dict(type=name), 1, (224, 224), 'batches of 1 image; raise batch')
         for name in ('Mixup', 'RegionSwap')
     ),
     (dict(type='PatchMix', patch_size=5), 8, (16, 15), 'cannot be cut into patches of 5x5'),

@@ -63,7 +63,7 @@ def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
         reason = ' '.join(str(error).split())[:300]
         raise UserError(
             f'a trial step on synthetic images fails: {type(error).__name__}: {reason}; two parts of the config do not '
-            'fit, or train_dataloader.batch_size is too small (MIXCL_TRACEBACK=1 shows where)'
+            'fit, or batch is too small (MIXCL_TRACEBACK=1 shows where)'
         ) from error
 
 
