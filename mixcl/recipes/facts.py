@@ -1,6 +1,7 @@
 """The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them."""
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
@@ -20,6 +21,9 @@ WORDS = {
     list: 'a list',
 }
 
+LEAST = dict(batch=1, at_once=1, epochs=1, every=1, size=1, resize=1, crops=1, warmup=0, workers=0, lr=0)
+"""Smallest values of facts that are numbers."""
+
 
 class Facts:
     """Base of dataclasses that are read from a dict of a config.
@@ -29,17 +33,21 @@ class Facts:
 
     @classmethod
     def read(cls, given: Any, place: str) -> Self:
-        """Read facts; raises UserError for a key that is none, a value of another type, or one that is missing."""
+        """Read facts; raises UserError for a key that is none or missing, and a value of another type or too small."""
         if not isinstance(given, Mapping):
             raise UserError(f'{place}={given!r} must be a dict')
         kinds, known = get_type_hints(cls), {each.name: each for each in fields(cls)}  # type: ignore[arg-type]
         others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
-        if others and 'settings' not in known:
-            raise UserError(f'{place} has no {next(iter(others))!r}{suggested(next(iter(others)), known)}')
+        for key in others:
+            if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
+                raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
         values = {key: value for key, value in given.items() if key not in others}
         for key, value in values.items():
+            name = f'{place}.{key}'.removeprefix('the recipe.')
             if not fits(value, kinds[key]):
-                raise UserError(f'{place}.{key}={value!r} must be {in_words(kinds[key])}')
+                raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
+            if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
+                raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
         for each in known.values():
             if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
                 raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')

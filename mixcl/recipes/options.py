@@ -41,7 +41,7 @@ def facts_and_sections(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], di
             )
     nested = Config()
     merge(nested, of_sections)
-    refuse_facts_in_sections(nested)
+    refuse_facts_in_sections(nested.to_dict())
     return of_facts, of_sections
 
 
@@ -50,6 +50,13 @@ def override_facts(cfg: Config, overrides: Mapping[str, Any]) -> None:
     if isinstance(name := overrides.get('data'), str):
         overrides = {**overrides, 'data': dict(data_set(name), _delete_=True)}
     merge(cfg, overrides)
+    of_data = cfg.data.get('views') or {} if isinstance(cfg.get('data'), Mapping) else {}
+    for key in (key for key in overrides if key.startswith('views.')):
+        _, view, setting, *_ = *key.split('.'), None
+        for holder in (each for each in of_data if view == 'all' or each in ('all', view)):
+            if setting in of_data[holder]:
+                place = f'data.views.{holder}.{setting}'
+                raise UserError(f'`cfg_options` {key} has no effect: {place}, for these images, wins')
 
 
 def number_of_images(cfg: Config) -> int:
