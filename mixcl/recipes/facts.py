@@ -1,13 +1,17 @@
-"""The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them."""
+"""The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them.
+
+A class with a field ``settings`` takes any other key, too: an argument of the class that ``type`` names.
+"""
 
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from mixcl.errors import UserError
 
+Kind = TypeVar('Kind')
 Step = str | dict
 """A transform: its config, or its name among the fact ``steps``."""
 
@@ -21,33 +25,8 @@ WORDS = {
 }
 
 
-class Facts:
-    """Base of dataclasses that are read from a dict of a config.
-
-    A class with a field ``settings`` takes any other key, too: an argument of the class that ``type`` names.
-    """
-
-    @classmethod
-    def read(cls, given: Any, place: str) -> Self:
-        """Read facts; raises UserError for a key that is none, a value of another type, or one that is missing."""
-        if not isinstance(given, Mapping):
-            raise UserError(f'{place}={given!r} must be a dict')
-        kinds, known = get_type_hints(cls), {each.name: each for each in fields(cls)}  # type: ignore[arg-type]
-        others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
-        if others and 'settings' not in known:
-            raise UserError(f'{place} has no {next(iter(others))!r}{suggested(next(iter(others)), known)}')
-        values = {key: value for key, value in given.items() if key not in others}
-        for key, value in values.items():
-            if not fits(value, kinds[key]):
-                raise UserError(f'{place}.{key}={value!r} must be {in_words(kinds[key])}')
-        for each in known.values():
-            if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
-                raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
-        return cls(**values, **({'settings': others} if 'settings' in known else {}))
-
-
 @dataclass(frozen=True)
-class Data(Facts):
+class Data:
     """Images, and how they are read, measured and normalised. One file per data set serves all recipes.
 
     Attributes:
@@ -82,7 +61,7 @@ class Data(Facts):
 
 
 @dataclass(frozen=True)
-class View(Facts):
+class View:
     """One of the views of an image.
 
     Attributes:
@@ -101,7 +80,7 @@ class View(Facts):
 
 
 @dataclass(frozen=True)
-class Optimizer(Facts):
+class Optimizer:
     """The optimiser; ``settings`` are arguments of its class, such as ``betas``.
 
     Attributes:
@@ -124,7 +103,7 @@ class Optimizer(Facts):
 
 
 @dataclass(frozen=True)
-class Schedule(Facts):
+class Schedule:
     """The length of the run, and the learning rate over it; ``settings`` are arguments of the schedule's class.
 
     Attributes:
@@ -142,7 +121,7 @@ class Schedule(Facts):
 
 
 @dataclass(frozen=True)
-class Measure(Facts):
+class Measure:
     """kNN accuracy in training, every so many epochs, and with other numbers of neighbours in a test."""
 
     every: int = 10
@@ -152,7 +131,7 @@ class Measure(Facts):
 
 
 @dataclass(frozen=True)
-class Recipe(Facts):
+class Recipe:
     """All facts of a pretraining, beside ``model``, whose parts are classes.
 
     Attributes:
@@ -182,13 +161,46 @@ FACTS = frozenset(each.name for each in fields(Recipe)) | {'facts'}
 """Top-level names of a config that are facts, if it sets ``facts = 1``."""
 
 
+OF_SEVERAL = dict(data=Data, optimizer=Optimizer, schedule=Schedule, measure=Measure)
+"""Facts that are a dict of facts."""
+
+
 def read_facts(config: Mapping[str, Any]) -> Recipe:
     """Read the facts of a config; raises UserError for the first that is misspelt, missing or of another type."""
     given = {name: config[name] for name in FACTS - {'facts'} if name in config}
-    for name, kind in get_type_hints(Recipe).items():
-        if isinstance(kind, type) and issubclass(kind, Facts) and name in given:
-            given[name] = kind.read(given[name], name)
-    return Recipe.read(given, 'the recipe')
+    given |= {name: typed(kind, given[name], name) for name, kind in OF_SEVERAL.items() if name in given}
+    return typed(Recipe, given, 'the recipe')
+
+
+def typed(kind: type[Kind], given: Any, place: str) -> Kind:
+    """Read facts of a kind; raises UserError for a key that is none, a value of another type, or one that is missing.
+
+    ``place`` is where they stand in the config.
+    """
+    if not isinstance(given, Mapping):
+        raise UserError(f'{place}={given!r} must be a dict')
+    kinds, known = get_type_hints(kind), {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
+    if others and 'settings' not in known:
+        raise UserError(f'{place} has no {next(iter(others))!r}{suggested(next(iter(others)), known)}')
+    values = {key: value for key, value in given.items() if key not in others}
+    for key, value in values.items():
+        if not fits(value, kinds[key]):
+            raise UserError(f'{place}.{key}={value!r} must be {in_words(kinds[key])}')
+    for each in known.values():
+        if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
+            raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
+    return kind(**values, **({'settings': others} if 'settings' in known else {}))
+
+
+def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dict of facts with the default of each that it leaves out."""
+    defaults = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.default is not MISSING or each.default_factory is not MISSING
+    }
+    return {**defaults, **given}
 
 
 def fits(value: Any, kind: Any) -> bool:
