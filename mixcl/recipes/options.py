@@ -76,13 +76,11 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
     found = survey(images)
     tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
     others = [step for step in cfg.data.read if kind_of(step) not in READERS]
-    cfg.data.update(
-        images=ConfigDict(images),
-        splits=ConfigDict(train=dict(split='pretrain'), **tested),
-        read=[reader(cfg.data), *others],
-        resize=cfg.data.size * 256 // 224,
-        files=True,
-    )
+    # One by one: ConfigDict.update would merge them.
+    cfg.data.images = ConfigDict(images)
+    cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
+    cfg.data.read = [reader(cfg.data), *others]
+    cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
     return f'{spec}: {found}'
 
 
