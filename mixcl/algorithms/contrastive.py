@@ -19,7 +19,7 @@ from mixcl.algorithms.checks import (
     check_queues,
     check_widths,
 )
-from mixcl.algorithms.derived import memory_of, neck_of, objective_of, predictor_of
+from mixcl.algorithms.derived import neck_of, with_widths
 from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level, check_settings
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
@@ -108,8 +108,8 @@ class ContrastiveLearner(Learner):
         # All that mixers then do with pixels is to move them, and half of the bytes move faster.
         self.data_preprocessor.follows_autocast = self.recipe.mixer is None or self.recipe.mixer.keeps_place
         width = neck.get('out_channels')
-        predictor = predictor and predictor_of(predictor, width)
-        self._read_table(terms, objective, patches, memory or {}, width)
+        predictor, objective, patches, memory = with_widths(width, predictor, objective, patches, memory or {})
+        self._read_table(terms, objective, patches, memory)
         check_joint(joint, self.recipe.names)
         check_widths(neck, predictor, self.objectives, self.queues)
         self.joint = joint
@@ -117,17 +117,15 @@ class ContrastiveLearner(Learner):
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
-    def _read_table(
-        self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict, width: int | None
-    ) -> None:
+    def _read_table(self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict) -> None:
         """Read the rows of the table; build their objectives and negatives."""
-        self.objective: Objective = LOSSES.build(objective_of(objective, width))
+        self.objective: Objective = LOSSES.build(objective)
         self.objectives = dict(image=self.objective)
         if patches is not None:
             check_settings(patches)
-            self.objectives['patch'] = LOSSES.build(objective_of(patches.get('objective', objective), width))
+            self.objectives['patch'] = LOSSES.build(patches.get('objective', objective))
         self.terms = parse_terms(terms, self.recipe.names, self.objectives)
-        self.queues = build_memory(memory_of(memory, width), self.recipe.names)
+        self.queues = build_memory(memory, self.recipe.names)
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
         own_parts = [*parts_of(self.recipe.mixer), *(one for sources in self.sources.values() for one in sources)]

@@ -27,6 +27,17 @@ def neck_of(neck: Mapping, backbone: nn.Module, image_channels: int) -> dict[str
     return dict(neck) | (dict(in_channels=feature_width(backbone, image_channels)) if missing else {})
 
 
+def with_widths(
+    width: int | None, predictor: Mapping | None, objective: Mapping, patches: Any, memory: Mapping[str, Mapping]
+) -> tuple[dict | None, dict, Any, dict]:
+    """Return the configs of what takes projections, with their width where one is missing and it is known."""
+    if isinstance(patches, Mapping) and 'objective' in patches:
+        patches = {**patches, 'objective': objective_of(patches['objective'], width)}
+    head = None if predictor is None else predictor_of(predictor, width)
+    queues = {name: _filled(settings, dict(channels=width)) for name, settings in memory.items()}
+    return head, objective_of(objective, width), patches, queues
+
+
 def predictor_of(predictor: Mapping, width: int | None) -> dict[str, Any]:
     """Return the config of a predictor with its widths, both those of the projections unless it gives them."""
     names = [name for name in ('in_channels', 'out_channels') if name in _arguments(MODELS, predictor)]
@@ -37,11 +48,6 @@ def objective_of(objective: Mapping, width: int | None) -> dict[str, Any]:
     """Return the config of an objective with the width of the projections: DINO's prototypes, SwAV's channels."""
     required = [name for name, one in _arguments(LOSSES, objective).items() if one.default is one.empty]
     return _filled(objective, {name: width for name in WIDTHS if name in required})
-
-
-def memory_of(memory: Mapping[str, Mapping], width: int | None) -> dict[str, dict[str, Any]]:
-    """Return the settings of queues with the width of the projections."""
-    return {name: _filled(settings, dict(channels=width)) for name, settings in memory.items()}
 
 
 def decoders_of_mae(backbone: nn.Module) -> dict[str, dict[str, int]]:

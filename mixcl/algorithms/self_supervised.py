@@ -51,7 +51,9 @@ def _with_decoders(owner: object, backbone: dict, **parts: Any) -> dict[str, Any
     """Build the backbone, and return it with the configs of neck and head completed."""
     built = MMPRETRAIN.build(backbone)
     facts = decoders_of_mae(built) if isinstance(owner, MAE) else decoders_of_simmim(built)
-    configs = {place: completed(parts[place], place, facts[place]) for place in facts if parts.get(place)}
+    configs = {
+        place: completed(parts[place], place, facts[place]) for place in facts if isinstance(parts.get(place), dict)
+    }
     return dict(backbone=built, **configs)
 
 

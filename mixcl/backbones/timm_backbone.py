@@ -28,8 +28,8 @@ class TimmBackbone(WrappedBackbone):
     return all tokens, and Swin transformers channels-last maps. It also lets timm draw the weights twice.)
 
     ``patch_size`` and, if it is fixed, ``img_size`` are those of the model; ``arguments`` are those that build it for
-    encoding. ``forward`` can drop patches only for
-    timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as in DINOv3).
+    encoding. ``forward`` can drop patches only for timm's ``VisionTransformer`` and ``Eva`` (with rotary
+    positions, as in DINOv3).
 
     Args:
         name: for example 'vit_small_patch16_224', 'convnext_tiny', 'swin_tiny_patch4_window7_224'.
@@ -66,11 +66,9 @@ class TimmBackbone(WrappedBackbone):
         model: Any = create_model(name, taken, in_channels)
         super().__init__(model, **training)
         self.arguments = {key: value for key, value in taken.items() if key in given or key != 'drop_path_rate'}
-        embedding: Any = getattr(model, 'patch_embed', None) or getattr(
-            model, 'embeds', None
-        )  # the second of NaFlexViT
-        if frozen_patch_embed and embedding is not None:
-            embedding.requires_grad_(False)
+        embedding: Any = getattr(model, 'embeds' if isinstance(model, NaFlexVit) else 'patch_embed', None)
+        if frozen_patch_embed and embedding is not None:  # NaFlexViT's has the positions, too
+            (embedding.proj if isinstance(model, NaFlexVit) else embedding).requires_grad_(False)
         self.patch_size = embedding.feat_ratio() if hasattr(embedding, 'feat_ratio') else None
         self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None
         self.drops_patches = isinstance(model, (VisionTransformer, Eva))

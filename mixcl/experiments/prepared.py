@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 
 from mixcl.distributed import process_count
 from mixcl.errors import UserError
@@ -22,6 +22,7 @@ from mixcl.experiments.options.run import (
 )
 from mixcl.experiments.overrides import override
 from mixcl.experiments.reading import import_modules, read_config
+from mixcl.recipes.facts import Data, with_defaults
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import has_facts, made
 from mixcl.recipes.options import (
@@ -176,7 +177,7 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     facts, sections = facts_and_sections(asked.cfg_options or {})
-    found = None
+    cfg.data, found = ConfigDict(with_defaults(Data, cfg.data)), None
     if not asked.fit:  # as if the file said so
         override_facts(cfg, facts)
     elif asked.backbone:
@@ -186,8 +187,8 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     elif asked.data_root:
         use_data_root(cfg, asked.data_root)
     if asked.backbone:
-        use_backbone(cfg, asked.backbone)
-    if asked.image_size is not None:
+        use_backbone(cfg, asked.backbone, asked.image_size)
+    elif asked.image_size is not None:
         use_image_size(cfg, asked.image_size)
     if asked.fit:
         fit_to(cfg, number_of_images(cfg), asked.fit)

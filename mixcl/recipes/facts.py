@@ -1,14 +1,18 @@
-"""The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them."""
+"""The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them.
+
+A class with a field ``settings`` takes any other key, too: an argument of the class that ``type`` names.
+"""
 
 import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from mixcl.errors import UserError
 
+Kind = TypeVar('Kind')
 Step = str | dict
 """A transform: its config, or its name among the fact ``steps``."""
 
@@ -25,37 +29,8 @@ LEAST = dict(batch=1, at_once=1, epochs=1, every=1, size=1, resize=1, crops=1, w
 """Smallest values of facts that are numbers."""
 
 
-class Facts:
-    """Base of dataclasses that are read from a dict of a config.
-
-    A class with a field ``settings`` takes any other key, too: an argument of the class that ``type`` names.
-    """
-
-    @classmethod
-    def read(cls, given: Any, place: str) -> Self:
-        """Read facts; raises UserError for a key that is none or missing, and a value of another type or too small."""
-        if not isinstance(given, Mapping):
-            raise UserError(f'{place}={given!r} must be a dict')
-        kinds, known = get_type_hints(cls), {each.name: each for each in fields(cls)}  # type: ignore[arg-type]
-        others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
-        for key in others:
-            if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
-                raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
-        values = {key: value for key, value in given.items() if key not in others}
-        for key, value in values.items():
-            name = f'{place}.{key}'.removeprefix('the recipe.')
-            if not fits(value, kinds[key]):
-                raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
-            if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
-                raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
-        for each in known.values():
-            if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
-                raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
-        return cls(**values, **({'settings': others} if 'settings' in known else {}))
-
-
 @dataclass(frozen=True)
-class Data(Facts):
+class Data:
     """Images, and how they are read, measured and normalised. One file per data set serves all recipes.
 
     Attributes:
@@ -90,7 +65,7 @@ class Data(Facts):
 
 
 @dataclass(frozen=True)
-class View(Facts):
+class View:
     """One of the views of an image.
 
     Attributes:
@@ -109,7 +84,7 @@ class View(Facts):
 
 
 @dataclass(frozen=True)
-class Optimizer(Facts):
+class Optimizer:
     """The optimiser; ``settings`` are arguments of its class, such as ``betas``.
 
     Attributes:
@@ -132,7 +107,7 @@ class Optimizer(Facts):
 
 
 @dataclass(frozen=True)
-class Schedule(Facts):
+class Schedule:
     """The length of the run, and the learning rate over it; ``settings`` are arguments of the schedule's class.
 
     Attributes:
@@ -150,7 +125,7 @@ class Schedule(Facts):
 
 
 @dataclass(frozen=True)
-class Measure(Facts):
+class Measure:
     """kNN accuracy in training, every so many epochs, and with other numbers of neighbours in a test."""
 
     every: int = 10
@@ -160,7 +135,7 @@ class Measure(Facts):
 
 
 @dataclass(frozen=True)
-class Recipe(Facts):
+class Recipe:
     """All facts of a pretraining, beside ``model``, whose parts are classes.
 
     Attributes:
@@ -190,13 +165,50 @@ FACTS = frozenset(each.name for each in fields(Recipe)) | {'facts'}
 """Top-level names of a config that are facts, if it sets ``facts = 1``."""
 
 
+OF_SEVERAL = dict(data=Data, optimizer=Optimizer, schedule=Schedule, measure=Measure)
+"""Facts that are a dict of facts."""
+
+
 def read_facts(config: Mapping[str, Any]) -> Recipe:
     """Read the facts of a config; raises UserError for the first that is misspelt, missing or of another type."""
     given = {name: config[name] for name in FACTS - {'facts'} if name in config}
-    for name, kind in get_type_hints(Recipe).items():
-        if isinstance(kind, type) and issubclass(kind, Facts) and name in given:
-            given[name] = kind.read(given[name], name)
-    return Recipe.read(given, 'the recipe')
+    given |= {name: typed(kind, given[name], name) for name, kind in OF_SEVERAL.items() if name in given}
+    return typed(Recipe, given, 'the recipe')
+
+
+def typed(kind: type[Kind], given: Any, place: str) -> Kind:
+    """Read facts of a kind; raises UserError for a key that is none or missing, or a value of another type or too small.
+
+    ``place`` is where they stand in the config.
+    """
+    if not isinstance(given, Mapping):
+        raise UserError(f'{place}={given!r} must be a dict')
+    kinds, known = get_type_hints(kind), {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
+    for key in others:
+        if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
+            raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
+    values = {key: value for key, value in given.items() if key not in others}
+    for key, value in values.items():
+        name = f'{place}.{key}'.removeprefix('the recipe.')
+        if not fits(value, kinds[key]):
+            raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
+        if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
+            raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
+    for each in known.values():
+        if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
+            raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
+    return kind(**values, **({'settings': others} if 'settings' in known else {}))
+
+
+def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dict of facts with the default of each that it leaves out."""
+    defaults = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.default is not MISSING or each.default_factory is not MISSING
+    }
+    return {**defaults, **given}
 
 
 def fits(value: Any, kind: Any) -> bool:

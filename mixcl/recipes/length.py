@@ -73,8 +73,7 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     if target.get('type') == 'ShuffledEMA' and processes == 1:
         most = target.get('groups', 8)
         groups = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
-        if groups != most:
-            target.groups = groups
+        target |= dict(groups=groups) if groups != most else {}
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
         queue.size = min(queue.size, max(images // 2, 1) // cfg.batch * cfg.batch or cfg.batch)
     least, most = EPOCHS

@@ -1,7 +1,6 @@
 """Mmengine's sections, made of the facts of a recipe. Nothing else makes them."""
 
 import difflib
-import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,12 +9,11 @@ from mmengine.config import Config
 from mixcl.algorithms import PatchSamplingLearner
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.paths import RUNNER_KEYS
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts
 from mixcl.recipes.pipelines import evaluation_pipeline, needs_patches, training_pipeline, views_of
-from mixcl.registry import MODELS, PARAM_SCHEDULERS, build
+from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 
 PER = 256
 """Images per step that learning rates of recipes are for."""
@@ -33,7 +31,7 @@ SAID_BY_FACTS = {
 }
 """Settings of sections that follow from facts, which are to be changed instead."""
 
-SPARED = dict(
+SPARED: dict[str, dict[str, Any]] = dict(
     none={},
     flat=dict(flat_decay_mult=0.0),
     named=dict(
@@ -132,13 +130,15 @@ def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
 
 def model_with(model: Mapping[str, Any], kind: Any, size: int, views: dict[str, int]) -> dict[str, Any]:
     """Return the config of a model that encodes images of a size, and has these views."""
-    backbone = dict(model['backbone'])
-    if 'img_size' in accepted_keywords(MODELS.get(backbone['type'])).names:
-        backbone.setdefault('img_size', size)
-    found = {**model, 'backbone': backbone}
-    if 'views' in inspect.signature(kind).parameters and [*views.items()] != [('view1', 1), ('view2', 1)]:
+    found = {**model, 'backbone': sized(model['backbone'], size)}
+    if 'views' in keywords_of(kind) and [*views.items()] != [('view1', 1), ('view2', 1)]:
         found['views'] = views
     return found
+
+
+def sized(backbone: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Return the config of a backbone for images of a size, if its class asks for one and its config says none."""
+    return {**(dict(img_size=size) if 'img_size' in keywords_of(MODELS.get(backbone['type'])) else {}), **backbone}
 
 
 def patch_of(backbone: Mapping[str, Any]) -> int | None:
@@ -212,7 +212,7 @@ def wrapper(optimizer: Optimizer, batch: Shared) -> dict[str, Any]:
     """Return the section of the optimiser. Its rate grows linearly with the images of a step."""
     decay = optimizer.weight_decay
     start = decay if isinstance(decay, int | float) else decay[0]
-    rule = SPARED[optimizer.spare] or dict(custom_keys={})  # frozen parameters are left out
+    rule: dict[str, Any] = SPARED[optimizer.spare] or dict(custom_keys={})  # frozen parameters are left out
     found: dict[str, Any] = dict(type='OptimWrapper', constructor='FewGroupsConstructor', paramwise_cfg=rule)
     if optimizer.layer_decay is not None:
         found['constructor'] = 'LayerDecayConstructor'
@@ -233,7 +233,7 @@ def schedules(schedule: Schedule, optimizer: Optimizer) -> list[dict[str, Any]]:
         raise UserError(f'schedule.type={schedule.type!r} is the name of no schedule')
     unit = dict(by_epoch=True, **(dict(convert_to_iter_based=True) if schedule.per == 'step' else {}))
     settings, found = dict(schedule.settings), []
-    if 'warmup' in accepted_keywords(kind).names:
+    if 'warmup' in keywords_of(kind):
         settings['warmup'] = schedule.warmup
     elif schedule.warmup:
         start = dict(start_factor=settings.pop('start_factor')) if 'start_factor' in settings else {}

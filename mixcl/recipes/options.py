@@ -7,18 +7,21 @@ from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
+from mixcl.backbones.patch_size import plain_patch_size
+from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.options.backbone import KEPT, backbone_config
 from mixcl.experiments.options.own_data import source_config, survey
 from mixcl.experiments.overrides import merge
-from mixcl.experiments.paths import RUNNER_KEYS, kind_of
+from mixcl.experiments.paths import RUNNER_KEYS, kind_of, walk
 from mixcl.experiments.reading import data_set
 from mixcl.files import check_writable
+from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, suggested
-from mixcl.recipes.making import patch_of, refuse_facts_in_sections
+from mixcl.recipes.making import patch_of, refuse_facts_in_sections, sized
 from mixcl.recipes.pipelines import NO_VIEWS, READERS
-from mixcl.registry import DATASETS, MODELS, build
+from mixcl.registry import DATASETS, MODELS, build, keywords_of
 
 OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')
 """Settings of the old backbone that the new one keeps if its class takes them."""
@@ -80,13 +83,11 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
     found = survey(images)
     tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
     others = [step for step in cfg.data.read if kind_of(step) not in READERS]
-    cfg.data.update(
-        images=ConfigDict(images),
-        splits=ConfigDict(train=dict(split='pretrain'), **tested),
-        read=[reader(cfg.data), *others],
-        resize=cfg.data.size * 256 // 224,
-        files=True,
-    )
+    # One by one: ConfigDict.update would merge them.
+    cfg.data.images = ConfigDict(images)
+    cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
+    cfg.data.read = [reader(cfg.data), *others]
+    cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
     return f'{spec}: {found}'
 
 
@@ -117,8 +118,8 @@ def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
     cfg.data.cache = dict(folder=folder, gigabytes=gigabytes)
 
 
-def use_backbone(cfg: Config, name: str) -> None:
-    """Replace the backbone (``backbone``): what depends on it is derived, and crops follow its patches.
+def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
+    """Replace the backbone (``backbone``), with images of another size if one is given; crops follow its patches.
 
     Optimiser and schedule stay, but AdamW spares what the new backbone spares.
 
@@ -132,18 +133,44 @@ def use_backbone(cfg: Config, name: str) -> None:
         )
     old = cfg.model.backbone
     new = dict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
-    taken = accepted_keywords(MODELS.get(new['type'])).names
+    taken = keywords_of(MODELS.get(new['type']))
     new |= {key: old[key] for key in OPTIONAL if old.get(key) and key in taken}
     cfg.model.backbone = ConfigDict(new)
-    with as_user_error(f'`backbone={name}`'):
-        patch = patch_of(new)
+    if image_size is not None:
+        use_image_size(cfg, image_size)
+    with undisturbed_generators(), as_user_error(f'`backbone={name}`'):
+        before, built = (build(MODELS, sized(each, cfg.data.size)) for each in (old, new))
+    patch, of_old = plain_patch_size(built), plain_patch_size(before)
     if patch:
         scale_sizes(cfg, 1.0, patch)
+    elif of_old:  # mixers cut where the old one did
+        for _, mixer in walk(cfg.model.get('mixer')):
+            if isinstance(mixer, dict) and mixer.get('type') in ('PatchMix', 'RegionSwap'):
+                mixer.update(dict(patch_size=of_old) if mixer['type'] == 'PatchMix' else dict(cell=2 * of_old))
+    width = _width(built, name, cfg)
     if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
         cfg.optimizer.spare = 'flat'
-    if cfg.get('config_name'):  # recipes of evaluations are chosen by it
+    if (width, patch) != (feature_width(before, old.get('in_channels', 3)), of_old) and cfg.get('config_name'):
+        # Recipes of evaluations are chosen by it.
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
         cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
+
+
+def _width(backbone: Any, name: str, cfg: Config) -> int:
+    """Return the number of channels of features; raises UserError for a size of the config that is not encoded."""
+    sizes = sorted({cfg.data.size, *(view['size'] for view in views_in(cfg) if view.get('size'))}, reverse=True)
+    for size in sizes:
+        try:
+            width = pooled_output(blank_outputs(backbone, cfg.model.backbone.get('in_channels', 3), size), backbone)
+        except (AssertionError, IndexError, RuntimeError) as error:
+            own = (getattr(backbone.model, 'default_cfg', None) or {}).get('input_size')
+            made_for = f', it is made for {own[-1]}' if own else ''
+            advice = 'choose a config without local crops' if size < sizes[0] else 'choose another `image_size`'
+            raise UserError(
+                f'`backbone={name}` cannot encode the crops of {size} pixels that the config has{made_for} '
+                f'({" ".join(str(error).split())[:100]}): {advice}, or another backbone'
+            ) from error
+    return width.shape[1]
 
 
 def use_image_size(cfg: Config, size: int) -> None:

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import Data, Step, View, suggested
+from mixcl.recipes.facts import Data, Step, View, suggested, typed
 
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 NO_VIEWS = ('all', 'after', 'type')
@@ -24,7 +24,7 @@ def views_of(views: Mapping[str, Any], data: Data) -> dict[str, View]:
     found = {}
     for name in names:
         said = shared | dict(views[name]) | dict(of_data.get('all') or {}) | dict(of_data.get(name) or {})
-        found[name] = View.read(dict(size=data.size) | said, f'views.{name}')
+        found[name] = typed(View, dict(size=data.size) | said, f'views.{name}')
     return found
 
 

@@ -26,13 +26,13 @@ def shrink_to_smoke(cfg: Config, processes: int = 1) -> None:
     size = PATCHES_PER_SIDE * cut if cut else data.size // (4 if min(sizes) > 128 else 2)
     scale_sizes(cfg, size / data.size, patch or 1)
     channels = cfg.model.backbone.get('in_channels', 3)
-    images = dict(type='SyntheticImages', image_size=64, channels=channels)
-    numbers = dict(train=BATCH_SIZE * STEPS // EPOCHS * processes, bank=80, test=40)
-    splits = {
-        name: dict(num_images=number) for name, number in numbers.items() if name != 'test' or 'test' in data.splits
-    }
-    data.pop('share', None)
-    data.update(images=ConfigDict(images), splits=ConfigDict(splits), workers=0)
+    numbers = dict(train=BATCH_SIZE * STEPS // EPOCHS * processes, bank=80)
+    if 'test' in data.splits:
+        numbers['test'] = 40
+    # One by one: ConfigDict.update would merge them.
+    data.images = ConfigDict(type='SyntheticImages', image_size=64, channels=channels)
+    data.splits = ConfigDict({name: dict(num_images=number) for name, number in numbers.items()})
+    data.share, data.workers = None, 0
     cfg.batch, cfg.at_once, cfg.measure = BATCH_SIZE * processes, BATCH_SIZE, dict(every=EPOCHS)
     cfg.schedule.update(epochs=EPOCHS, warmup=min(cfg.schedule.get('warmup', 0), 1))
     if cfg.default_hooks.get('logger'):

@@ -43,6 +43,7 @@ def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path) -> None:
     assert path == tmp_path / 'new/mix.png' and pixels(path).std() > 20
     # Two views and their mixtures, six images each; image 5 is mixed with images 0 and 1.
     assert len(titles(figure)) == 24 and 'mix2: 33% of 5\n33% of 0\n33% of 1' in titles(figure)
+    del cfg.model.mixer.patch_size  # follows from the backbone
     again, other = (pixels(write(mixture_figure(cfg, seed=seed), tmp_path / 'mix.png')) for seed in (0, 2))
     assert (again == pixels(path)).all() and (other != again).any()
 

@@ -1,7 +1,5 @@
 """--image-size changes model and views together."""
 
-import copy
-
 import pytest
 from configuration.all_configs import CONFIGS, read
 from mmengine.config import Config
@@ -9,14 +7,13 @@ from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.image_size import crop_sizes, set_image_size
+from mixcl.experiments.options.image_size import crop_sizes
+from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.registry import DATASETS, MODELS
 
 
 def resized(name: str, size: int) -> Config:
-    cfg = copy.deepcopy(read(name))
-    set_image_size(cfg, size)
-    return cfg
+    return prepared_to_train(CONFIGS[name], Options(image_size=size))
 
 
 def test_views_local_crops_and_evaluations_follow() -> None:
@@ -32,7 +29,7 @@ def test_views_local_crops_and_evaluations_follow() -> None:
 def test_nothing_changes_at_the_size_that_it_has() -> None:
     for name in CONFIGS:
         size = max(crop_sizes(read(name).train_dataloader))
-        assert resized(name, size).to_dict() == read(name).to_dict(), name
+        assert resized(name, size).to_dict() == prepared_to_train(CONFIGS[name], Options()).to_dict(), name
 
 
 def test_the_model_takes_the_views() -> None:
@@ -55,6 +52,6 @@ def test_patches_must_divide_the_size(size: int) -> None:
         resized('patchmix/vit-s16_in1k', size)
 
 
-def test_a_config_without_crops() -> None:
-    with pytest.raises(UserError, match='no backbone that trains on crops'):
-        set_image_size(Config(dict(model=dict(type='MaskRCNN', backbone=dict()), default_scope='mmdet')), 224)
+def test_a_config_without_facts() -> None:
+    with pytest.raises(UserError, match='`image_size` changes the facts of a recipe'):
+        prepared_to_train('configs/transfer/shapes/mask-rcnn_vit-xs16.py', Options(image_size=224))
