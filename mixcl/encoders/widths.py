@@ -47,7 +47,7 @@ def blank_outputs(encoder: nn.Module, channels: int, size: int | Sequence[int], 
     """Encode one black image, whose size is one side or (height, width); modes and statistics stay as they are."""
     height, width = (size, size) if isinstance(size, int) else size
     with evaluating(encoder), undisturbed_generators():
-        return encoder(next(encoder.parameters()).new_zeros(1, channels, height, width), **options)
+        return encoder(next(encoder.parameters(), torch.zeros(0)).new_zeros(1, channels, height, width), **options)
 
 
 @contextmanager

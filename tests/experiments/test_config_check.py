@@ -48,7 +48,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ('model.backbone.init_cfg', {'type': 'Pretrained', 'check_point': 1}, "did you mean 'checkpoint'"),
     ('model.backbone.arch.num_headss', 4, "arch has an unknown key 'num_headss' for mixcl.ContrastiveViT"),
     ('model..arch', 0, "model has an unknown key ''"),
-    ('model.mixer.type', 'CutMix', "'patch_size' for mixcl.CutMix; of the class that stood there before, "
+    ('model.mixer.type', 'CutMix', "'num_mix' for mixcl.CutMix; of the class that stood there before, "
      'model.mixer._delete_=True drops all settings'),
     ('train_dataloader.batchsize', 1, "unknown key 'batchsize' for torch.DataLoader; did you mean 'batch_size'"),
     ('train_dataloader.dataset.dataset.pipeline.1.transforms.0.1.transforms.brightnes', 0, 'train_dataloader.dataset.'

@@ -22,7 +22,6 @@ ALLOWED = [
 REFUSED = {
     'modle.backbone.arch': "the config has no 'modle'; did you mean 'model'",
     'data_root': "the config has no 'data_root'; pass `data_root=DIR`",
-    'crop.scale': "has no effect: 'crop' is a variable that the config has already used; override the places that use",
     'model.backbone.type.depth': 'type is a dict in the child config but is of type .*str',
     'optim_wrapper.optimizer.betas.0': 'betas is a dict .* of type .*tuple.* set as a whole',
     'load_from.x': r'load_from is a dict .* with NAME\._delete_=True',

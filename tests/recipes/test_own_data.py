@@ -18,7 +18,7 @@ from mixcl.evaluation.feature_files import labels_of, names_of
 from mixcl.experiments.evaluations.composing import read_data_set
 from mixcl.experiments.evaluations.plan import planned
 from mixcl.experiments.image_sources import image_pipeline, source_images
-from mixcl.experiments.options.own_data import source_config, use_data
+from mixcl.experiments.options.own_data import source_config
 from mixcl.experiments.prepared import Options, prepared, prepared_to_train
 from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS
@@ -29,6 +29,11 @@ COUNTS = '18 images to pretrain on; 3 classes (ant, bee, cat), {} labelled image
 @pytest.fixture(scope='module')
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return write_all(tmp_path_factory.mktemp('sources'), photos(18))
+
+
+def on(config: str, spec: str, **options: object) -> Config:
+    """Return a pretraining config on images of one's own."""
+    return prepared_to_train(CONFIGS / f'{config}.py', Options(data=spec, **options))
 
 
 def loaders(cfg: Config) -> dict[str, Config]:
@@ -46,8 +51,8 @@ def loaders(cfg: Config) -> dict[str, Config]:
     ],
 )
 def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: dict) -> None:
-    cfg = prepared(CONFIGS / f'{config}.py')
-    said = use_data(cfg, sources['folder'])
+    cfg = on(config, sources['folder'])
+    said = cfg.found_images
     with DefaultScope.overwrite_default_scope('mixcl'):
         train, val, bank = (DATASETS.build(loader.dataset) for loader in loaders(cfg).values())
     assert COUNTS.format(len(bank), len(val)) in said and len(train) == len(val) + len(bank) == 18
@@ -64,7 +69,7 @@ def test_one_background_wherever_images_are_read(config: str, sources: dict) -> 
 
     asked = Options(data=sources['folder'], background=(1, 2, 3))
     assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (1, 2, 3))}
-    of_training = {'train_dataloader.dataset.dataset.pipeline.0.background': [4, 5, 6]}
+    of_training = {'data.read.0.background': [4, 5, 6]}
     if config.endswith('folder'):
         asked = Options(data=sources['folder'], cfg_options=of_training)
         assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}
@@ -72,18 +77,16 @@ def test_one_background_wherever_images_are_read(config: str, sources: dict) -> 
 
 def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(['a.jpg', 'b.jpg'], b''))
-    cfg = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
-    assert 'without labels, so no kNN' in use_data(cfg, f'folder:{tmp_path}')
+    cfg = on('patchmix/vit-xs4_digits', f'folder:{tmp_path}')
+    assert 'without labels, so no kNN' in cfg.found_images
     parts = [f'{part}_{name}' for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')]
     assert [cfg[part] for part in parts] == [None] * 6
 
 
 def test_labels_that_mean_nothing_give_no_kNN(sources: dict, tmp_path: Path) -> None:
-    cfg = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
-    assert '18 images to pretrain on without labels, so no kNN' in use_data(cfg, sources['folder'], labels=False)
+    cfg = on('patchmix/vit-xs4_digits', sources['folder'], labels=False)
+    assert '18 images to pretrain on without labels, so no kNN' in cfg.found_images
     assert cfg.val_dataloader is None and cfg.train_dataloader.dataset.dataset.labels is False
-    with pytest.raises(UserError, match=r'the config trains a classifier, but there are 18 images .* without labels'):
-        use_data(prepared(written(tmp_path, 'finetune')), sources['folder'], labels=False)
     for kind in ('folder', 'list'):  # what follows the run knows it of the same images, and of no others
         images = source_images(sources[kind], cfg, image_pipeline(cfg, 16))
         with DefaultScope.overwrite_default_scope('mixcl'):
@@ -92,22 +95,15 @@ def test_labels_that_mean_nothing_give_no_kNN(sources: dict, tmp_path: Path) -> 
         prepared_to_train(CONFIGS / 'patchmix/vit-xs4_digits.py', Options(labels=False))
 
 
-def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: dict) -> None:
-    cfg = prepared(written(tmp_path, 'finetune'))
-    use_data(cfg, sources['tar'])
-    assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == 3
-    assert cfg.val_evaluator.topk == (1,)
-    assert (cfg.train_dataloader.dataset.dataset.split, cfg.val_dataloader.dataset.dataset.split) == ('train', 'test')
-    write_folder(tmp_path / 'flat', {'a.jpg': b''})
-    with pytest.raises(UserError, match='the config trains a classifier, but there are 1 images'):
-        use_data(cfg, f'folder:{tmp_path / "flat"}')
+def test_a_config_of_sections_keeps_its_data(tmp_path: Path, sources: dict) -> None:
+    with pytest.raises(UserError, match=r'`data` changes the facts of a recipe, but .* has sections only'):
+        prepared_to_train(written(tmp_path, 'finetune'), Options(data=sources['tar']))
 
 
 def test_fewer_classes_of_imagenet_by_naming_the_folder(tmp_path: Path) -> None:
     wnids = ('n01440764', 'n01443537')
     write_folder(tmp_path, {f'{part}/{wnid}/0.JPEG': b'' for part in ('train', 'val') for wnid in wnids})
-    cfg = prepared(CONFIGS / 'patchmix/vit-s16_in1k.py')
-    said = use_data(cfg, f'folder:{tmp_path}')
+    said = on('patchmix/vit-s16_in1k', f'folder:{tmp_path}').found_images
     assert '2 images to pretrain on; 2 classes (n01440764, n01443537), 2 labelled' in said and 'as the data say' in said
 
 
@@ -132,12 +128,11 @@ def test_other_channels_than_three_come_to_pretraining_evaluations_and_extractio
     for number in range(6):
         (tmp_path / 'ab'[number % 2]).mkdir(exist_ok=True)
         np.save(tmp_path / 'ab'[number % 2] / f'{number}.npy', np.full((40, 60, channels), number, np.uint16))
-    cfg = prepared(CONFIGS / 'patchmix/vit-s16_folder_4channels.py')
-    cfg.merge_from_dict({'model.backbone.in_channels': channels, 'model.backbone.arch.num_layers': 1})
-    cfg.train_dataloader.dataset.dataset.pipeline[0].channels = channels
-    cfg.data_preprocessor.update(mean=[1.0] * channels, std=[2.0] * channels)
+    options = {'model.backbone.in_channels': channels, 'model.backbone.arch.num_layers': 1}
+    options |= {'data.read.0.channels': channels, 'data.mean': [1.0] * channels, 'data.std': [2.0] * channels}
     spec = f'folder:{tmp_path}'
-    assert '6 images to pretrain on; 2 classes' in use_data(cfg, spec)
+    cfg = on('patchmix/vit-s16_folder_4channels', spec, cfg_options=options)
+    assert '6 images to pretrain on; 2 classes' in cfg.found_images
     subject = Subject(config=cfg, backbone=cfg.model.backbone.to_dict())
     plans = [plan.cfg for plan in planned(CONFIGS, ['knn', 'linear', 'finetune'], spec, subject)]
     loaded = [*loaders(cfg).values(), plans[0].test_dataloader, plans[1].train_dataloader, plans[2].val_dataloader]
@@ -192,9 +187,9 @@ def test_a_run_on_a_folder_says_what_it_found(tmp_path: Path, sources: dict, cap
     options = [
         f'{loader}.num_workers=0' for loader in ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
     ]
-    options += ['train_dataloader.batch_size=6', 'train_cfg.max_epochs=1', 'model.backbone.arch.num_layers=1']
+    options += ['batch=6', 'schedule.epochs=1', 'model.backbone.arch.num_layers=1']
     arguments = ('configs/patchmix/vit-xs4_digits.py', '--data', sources['folder'], '--work-dir', tmp_path)
-    assert run_here('tools/train.py', *arguments, options=[*options, 'train_cfg.val_interval=1']) == 0
+    assert run_here('tools/train.py', *arguments, options=[*options, 'measure.every=1']) == 0
     shown = capfd.readouterr().out
     assert f'images: {sources["folder"]}: 18 images to pretrain on; 3 classes' in shown
     assert '3 of 3 steps' in shown and 'kNN' in shown and f'--data {sources["folder"]} --protocols knn linear' in shown

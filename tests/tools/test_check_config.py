@@ -13,10 +13,10 @@ MOCO = 'configs/mocov2/r50_in1k.py'
 
 
 def test_a_sound_config(capfd: pytest.CaptureFixture) -> None:
-    assert run_here(TOOL, DIGITS, '--processes', 3, options=['schedule.epochs=3']) == 0
+    assert run_here(TOOL, DIGITS, '--processes', 2, options=['schedule.epochs=3']) == 0
     output = capfd.readouterr().out
     assert output.splitlines()[-1] == 'a run could start'
-    assert 'on each of 3 process(es)' in output
+    assert 'on each of 2 process(es)' in output
     assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in output
 
 
@@ -31,7 +31,7 @@ def test_configs_of_other_kinds(capfd: pytest.CaptureFixture, tmp_path: Path) ->
 def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
     for arguments, option, message in (
         (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist.*; --no-data checks'),
-        ([DIGITS], 'optim_wrapper.optimizer.lr=-1', r'optim_wrapper\.optimizer\.lr=-1 must be a finite number'),
+        ([DIGITS], 'optimizer.lr=-1', r'optim_wrapper\.optimizer\.lr=-\S+ must be a finite number'),
         ([MOCO, '--no-data', '--processes', 10**5], None, 'fewer than the .* keys of one step'),
         ([DIGITS], 'batch=2', 'cannot be mixed from the 2 images'),
         ([DIGITS], 'model.streams.mix2.keep=1.5', r'mix2 has keep=1\.5, but the share .* lies in \(0, 1\]'),

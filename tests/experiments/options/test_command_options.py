@@ -6,7 +6,9 @@ import pytest
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import limit_time, use_cache
+from mixcl.experiments.options.run import limit_time
+from mixcl.experiments.reading import read_config
+from mixcl.recipes.options import use_cache
 
 
 def limited(duration: str) -> int:
@@ -24,10 +26,10 @@ def test_durations() -> None:
 
 
 def test_where_copies_of_photos_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = Config.fromfile('configs/patchmix/vit-s16_folder.py')
+    cfg = read_config('configs/patchmix/vit-s16_folder.py')
     monkeypatch.chdir(tmp_path)
     use_cache(cfg, 'copies', 2.5)
-    assert cfg.train_dataloader.dataset.cache == dict(folder=str(tmp_path / 'copies'), gigabytes=2.5)
+    assert cfg.data.cache == dict(folder=str(tmp_path / 'copies'), gigabytes=2.5)
     (tmp_path / 'file').touch()
     with pytest.raises(UserError, match=r'results cannot be written to .*file.*by `cache`'):
         use_cache(cfg, 'file', 2.5)
