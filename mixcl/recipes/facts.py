@@ -177,7 +177,7 @@ def read_facts(config: Mapping[str, Any]) -> Recipe:
 
 
 def typed(kind: type[Kind], given: Any, place: str) -> Kind:
-    """Read facts of a kind; raises UserError for an unknown key, a missing one, and a value of another type or too small.
+    """Read facts of a kind; raises UserError for an unknown or missing key, and a value of another type or too small.
 
     ``place`` is where they stand in the config.
     """
