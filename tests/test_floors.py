@@ -18,7 +18,7 @@ FLOORS = [
     ['algorithms'],
     ['datasets', 'experiments.paths'],
     ['weights'],
-    ['experiments'],
+    ['experiments', 'recipes'],
     ['engine'],
     ['evaluation'],
     ['visualization', 'detection'],

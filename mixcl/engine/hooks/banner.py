@@ -67,6 +67,8 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
 def batch_note(cfg: Config, images: int, rate: float) -> str:
     """Return the end of a line on the learning rate: how it follows from the images of a step."""
     if recipe := cfg.get('recipe'):
+        if not math.isclose(rate, recipe.optimizer.lr * images / PER):
+            return ', as given'
         if recipe.batch == images:
             return ", the recipe's for its batch"
         few = "; WARNING: below a hundredth of the recipe's rate a run may learn nothing; larger batches raise it"
