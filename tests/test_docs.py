@@ -17,9 +17,9 @@ from tools.command import run
 from torch.nn import functional
 
 from mixcl.composition import Composition
-from mixcl.experiments.prepared import prepared
 from mixcl.losses import InfoNCE
 from mixcl.mixers import CutMix, Mixup, PatchMix
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import DATASETS, LOSSES, MIXERS
 from mixcl.shipped import find_config
 

@@ -16,8 +16,8 @@ from mixcl.distributed import process_count
 from mixcl.engine.runners.same_run import changed_settings, keeps_computation
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.recipes.length import Fit
+from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import config_of
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
@@ -56,7 +56,7 @@ def pretrain(
         num_workers: processes that load images, on each of the training processes.
         amp: train under bfloat16 autocast; by default on a GPU.
         cfg_options: override values of the config, by dotted names.
-        **options: see :class:`~mixcl.experiments.prepared.Options`: name, image_size, pretrained, max_time and others.
+        **options: see :class:`~mixcl.recipes.prepared.Options`: name, image_size, pretrained, max_time and others.
 
     Returns:
         The checkpoint of the last epoch; ``mixcl.load_backbone``, ``mixcl.embed`` and ``mixcl.export`` read it.

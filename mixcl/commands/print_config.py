@@ -18,8 +18,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.experiments.origin import origins
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.origin import origins
+    from mixcl.recipes.prepared import prepared
 
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)

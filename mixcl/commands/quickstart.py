@@ -42,7 +42,7 @@ def run(args: Namespace) -> None:
     import torch
 
     from mixcl.engine.runners.launch import build_runner
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.prepared import prepared
     from mixcl.visualization.canvas import write
     from mixcl.visualization.curves import curves_figure
     from mixcl.visualization.mix_preview import mixed_streams, mixture_figure

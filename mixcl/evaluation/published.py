@@ -27,13 +27,13 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.experiments.difference import differences
-from mixcl.experiments.evaluations.recipes import parts_of_name
-from mixcl.experiments.options.run import RANDOM
-from mixcl.experiments.reading import read_config
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.difference import differences
+from mixcl.recipes.evaluations.recipes import parts_of_name
 from mixcl.recipes.making import made
 from mixcl.recipes.options import override_facts
+from mixcl.recipes.reading import read_config
+from mixcl.recipes.run_options import RANDOM
+from mixcl.recipes.subject import Subject
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """Prefixes of the settings that all runs of one recipe share, apart from where the data lie."""

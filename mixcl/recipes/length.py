@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.reading import read_config
+from mixcl.recipes.reading import read_config
 
 STEPS = 25_000
 EPOCHS = (100, 800)

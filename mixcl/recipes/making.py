@@ -9,9 +9,9 @@ from mmengine.config import Config
 from mixcl.algorithms import PatchSamplingLearner
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.paths import RUNNER_KEYS
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts
+from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pipelines import evaluation_pipeline, needs_patches, training_pipeline, views_of
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 

@@ -1,4 +1,4 @@
-"""Options of a run as changes of the facts of its recipe, in place; see :class:`mixcl.experiments.prepared.Options`."""
+"""Options of a run as changes of the facts of its recipe, in place; see :class:`mixcl.recipes.prepared.Options`."""
 
 import os
 import re
@@ -11,16 +11,16 @@ from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.encoders.passes import pooled_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.options.backbone import KEPT, backbone_config
-from mixcl.experiments.options.own_data import source_config, survey
-from mixcl.experiments.overrides import merge
-from mixcl.experiments.paths import RUNNER_KEYS, kind_of, walk
-from mixcl.experiments.reading import data_set
 from mixcl.files import check_writable
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, suggested
 from mixcl.recipes.making import patch_of, refuse_facts_in_sections, sized
+from mixcl.recipes.named_backbone import KEPT, backbone_config
+from mixcl.recipes.overrides import merge
+from mixcl.recipes.own_data import source_config, survey
+from mixcl.recipes.paths import RUNNER_KEYS, kind_of, walk
 from mixcl.recipes.pipelines import NO_VIEWS, READERS
+from mixcl.recipes.reading import data_set
 from mixcl.registry import DATASETS, MODELS, build, keywords_of
 
 OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')

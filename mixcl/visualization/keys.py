@@ -12,8 +12,8 @@ from torch.nn.functional import normalize
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of
-from mixcl.experiments.paths import innermost
 from mixcl.randomness import generator
+from mixcl.recipes.paths import innermost
 from mixcl.visualization.canvas import PALETTE, finished, plain, show
 from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set
 

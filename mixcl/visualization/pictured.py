@@ -17,12 +17,12 @@ from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
-from mixcl.experiments.checks.check import check_config
-from mixcl.experiments.data_roots import check_data_roots, set_data_root
-from mixcl.experiments.options.own_data import train_on
-from mixcl.experiments.overrides import override
-from mixcl.experiments.prepared import prepared
-from mixcl.experiments.subject import Subject, read_subject
+from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.data_roots import check_data_roots, set_data_root
+from mixcl.recipes.overrides import override
+from mixcl.recipes.own_data import train_on
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
 from mixcl.shipped import name_of
 from mixcl.weights import Encoder, backbone_config, checked_run
@@ -101,7 +101,7 @@ def read_pictured(
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
     ``config`` replaces the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and ``source``
-    is the same as for :func:`~mixcl.experiments.options.own_data.source_config`.
+    is the same as for :func:`~mixcl.recipes.own_data.source_config`.
 
     Raises:
         UserError: if the file cannot be read, or carries no config and none is given.

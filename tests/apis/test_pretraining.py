@@ -19,11 +19,11 @@ from mixcl import machine
 from mixcl.apis.pretraining import pretrain
 from mixcl.engine.hooks import forecast
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import Options, prepared_to_train
-from mixcl.experiments.reading import read_config
-from mixcl.experiments.subject import read_subject
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import made
+from mixcl.recipes.prepared import Options, prepared_to_train
+from mixcl.recipes.reading import read_config
+from mixcl.recipes.subject import read_subject
 from mixcl.shipped import config_of, name_of, named_by_data
 from mixcl.visualization.canvas import write
 from mixcl.visualization.pictured import Pictured

@@ -7,7 +7,7 @@ from torch import nn
 
 from mixcl.encoders.passes import last_output
 from mixcl.engine.runners import compiling
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.recipes.smoke import PATCHES_PER_SIDE
 from mixcl.registry import MODELS
 

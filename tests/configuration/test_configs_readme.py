@@ -8,8 +8,8 @@ from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows,
 from evaluation.composed import recipe_of
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.experiments.evaluations.recipes import data_of
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.evaluations.recipes import data_of
+from mixcl.recipes.prepared import prepared
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')

@@ -5,10 +5,10 @@ from configuration.all_configs import CONFIGS, built, read, twins
 from configuration.readme import images_per_step
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.reading import read_config
 from mixcl.recipes.facts import read_facts
 from mixcl.recipes.making import made
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.reading import read_config
 
 # learning rate for 256 images, batch, epochs, warm-up epochs, first and last weight decay
 RECIPES = {

@@ -14,7 +14,7 @@ from configuration.readme import rows
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published
-from mixcl.experiments.paths import innermost
+from mixcl.recipes.paths import innermost
 from mixcl.registry import LOSSES
 
 LENGTH_AND_RATE = {'schedule.epochs', 'batch', 'at_once', 'optimizer.lr'}

@@ -12,8 +12,8 @@ from mmcv.transforms import Compose
 from mmengine.config import Config
 from mmpretrain.registry import MODELS
 
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.prepared import prepared
 
 FOLDER = Path(__file__).parents[2] / 'configs/_base_/data'
 SIZES = dict(cifar10=32, cifar100=32, digits=16, fashionmnist=28, in100=224, in1k=224, tinyimagenet=224)

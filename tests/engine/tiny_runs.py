@@ -8,9 +8,9 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.reading import read_config
 from mixcl.recipes.facts import read_facts
 from mixcl.recipes.making import Shared, schedules, wrapper
+from mixcl.recipes.reading import read_config
 
 STEPS_PER_EPOCH = 5
 BATCH_SIZE = 8

@@ -12,9 +12,9 @@ from evaluation.composed import CONFIGS, composed, facts, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
-from mixcl.experiments.evaluations.recipes import PROTOCOLS, TABLE
-from mixcl.experiments.prepared import prepared
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.subject import Subject
 from mixcl.weights.pretrained import PretrainedBackbone
 
 

@@ -13,10 +13,10 @@ from timm.optim import param_groups_weight_decay
 
 from mixcl.engine.runners.trial_step import build_model
 from mixcl.errors import UserError
-from mixcl.experiments.evaluations.plan import planned
-from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.prepared import Options, prepared_to_train
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.evaluations.plan import planned
+from mixcl.recipes.prepared import Options, prepared_to_train
+from mixcl.recipes.sizes import crop_sizes
+from mixcl.recipes.subject import Subject
 
 NAME = 'timm:vit_small_patch16_224'
 LEFT_OUT = dict(crossvit_tiny_240='made for 240')

@@ -7,8 +7,8 @@ from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.prepared import Options, prepared_to_train
+from mixcl.recipes.prepared import Options, prepared_to_train
+from mixcl.recipes.sizes import crop_sizes
 from mixcl.registry import DATASETS, MODELS
 
 

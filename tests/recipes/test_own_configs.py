@@ -11,7 +11,7 @@ from mmengine.registry import DefaultScope
 from mixcl.algorithms import Learner, StepKey
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.engine.runners.trial_step import build_model, synthetic_batch
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 IMAGES = 4
 TIMM = "model = dict(backbone=dict(_delete_=True, type='TimmBackbone', name='{}'))"

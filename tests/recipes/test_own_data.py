@@ -15,12 +15,12 @@ from tools.in_process import run_here
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of, names_of
-from mixcl.experiments.evaluations.composing import read_data_set
-from mixcl.experiments.evaluations.plan import planned
-from mixcl.experiments.image_sources import image_pipeline, source_images
-from mixcl.experiments.options.own_data import source_config
-from mixcl.experiments.prepared import Options, prepared, prepared_to_train
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.evaluations.composing import read_data_set
+from mixcl.recipes.evaluations.plan import planned
+from mixcl.recipes.image_sources import image_pipeline, source_images
+from mixcl.recipes.own_data import source_config
+from mixcl.recipes.prepared import Options, prepared, prepared_to_train
+from mixcl.recipes.subject import Subject
 from mixcl.registry import DATASETS
 
 COUNTS = '18 images to pretrain on; 3 classes (ant, bee, cat), {} labelled images to learn from and {} to test on'

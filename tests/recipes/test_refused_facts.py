@@ -4,7 +4,7 @@ import pytest
 from configuration.all_configs import CONFIGS
 
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 REFUSED = [
     ({'train_dataloader.batch_size': 8}, 'train_dataloader.batch_size=8: .* set batch instead'),

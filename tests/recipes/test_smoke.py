@@ -11,7 +11,7 @@ from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import DATASETS, MODELS
 
 

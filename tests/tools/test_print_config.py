@@ -7,8 +7,8 @@ from configuration.all_configs import FOLDER
 from mmengine.config import Config
 from tools.in_process import run_here
 
-from mixcl.experiments.origin import origins
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.origin import origins
+from mixcl.recipes.prepared import prepared
 
 
 def test_values_come_from_the_files_that_say_them() -> None:

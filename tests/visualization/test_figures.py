@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from engine.tiny_runs import run_config
 from matplotlib.figure import Figure
-from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.recipes.options.smoke import shrink_to_smoke
 from mmengine.config import Config
 from PIL import Image, ImageColor
 
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.visualization.canvas import PALETTE, check_figure_path, write
 from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.mix_preview import mixture_figure

@@ -9,9 +9,9 @@ from mmengine.config import Config
 from weights.marks import marker
 
 from mixcl.errors import UserError
-from mixcl.experiments.image_sources import image_pipeline
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import backbone_config, checked_part, checked_run, checkpoint
 from mixcl.weights.stored_parts import LEFT_OUT

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.experiments.reading import read_config
+from mixcl.recipes.reading import read_config
 
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """Parts of a model that a method changes in its host."""

@@ -31,8 +31,8 @@ from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.engine.hooks.health.throughput import peak_flops
 from mixcl.engine.runners.trial_step import synthetic_images
 from mixcl.errors import UserError, reported_to_user
-from mixcl.experiments.options.run import use_mixed_precision
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_mixed_precision
 
 HERE = Path(__file__).parent
 PRECISIONS = dict(fp32=torch.float32, bf16=torch.bfloat16)

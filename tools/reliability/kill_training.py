@@ -33,7 +33,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.weights import newest_checkpoint, read_checkpoint
 
 SAVING_INTERVAL = 3

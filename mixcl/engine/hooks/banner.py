@@ -1,5 +1,6 @@
 """Summary of a run, logged once at its start."""
 
+import math
 import shutil
 
 from mmengine.config import Config
@@ -14,6 +15,7 @@ from mixcl.datasets.verification import transparency
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.making import PER
 from mixcl.registry import HOOKS
 
 

@@ -21,13 +21,13 @@ from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
 from mixcl.engine.runners.trial_step import build_model, synthetic_images, try_step
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.checks.types import find_factories
-from mixcl.experiments.checks.values import schedule_notes
-from mixcl.experiments.data_roots import DATA_SECTIONS, check_files
-from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.paths import kind_of, readable, walk
 from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.checks.types import find_factories
+from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.data_roots import DATA_SECTIONS, check_files
+from mixcl.recipes.paths import kind_of, readable, walk
+from mixcl.recipes.sizes import crop_sizes
 from mixcl.registry import HOOKS, LOOPS, PARAM_SCHEDULERS
 
 STEPS_PER_EPOCH = 100

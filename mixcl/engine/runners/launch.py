@@ -18,12 +18,12 @@ from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.trial_step import build_model, try_step
 from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.checks.values import schedule_notes
-from mixcl.experiments.data_roots import check_data_roots, check_files
-from mixcl.experiments.paths import pretrains
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.data_roots import check_data_roots, check_files
+from mixcl.recipes.paths import pretrains
 from mixcl.weights import (
     check_fits,
     check_resumable,

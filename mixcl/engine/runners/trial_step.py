@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.errors import UserError
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.paths import innermost, kind_of, whole_model
 from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.paths import innermost, kind_of, whole_model
 from mixcl.registry import MODELS
 
 LARGEST = 32

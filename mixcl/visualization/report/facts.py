@@ -9,9 +9,9 @@ from mixcl.engine.hooks import HealthHook
 from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_results, table
-from mixcl.experiments.difference import differences
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.difference import differences
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.prepared import prepared
 from mixcl.shipped import known_configs, name_of
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord

@@ -88,11 +88,19 @@ def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale
     assert f'  learning rate 0.002{line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)
 
 
-def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    few = "recipe's batch of 102401: more processes or a larger at_once take more images; WARNING"
-    assert few in banner(caplog, recipe=dict(batch=102401))
-    assert 'WARNING' not in banner(caplog, recipe=dict(batch=102400))
-    assert "learning rate 0.002, the recipe's for its batch\n" in banner(caplog, recipe=dict(batch=1024))
+def test_the_rate_of_a_recipe(caplog: pytest.LogCaptureFixture) -> None:
+    def line(batch: int, lr: float = 5e-4) -> str:
+        text = banner(caplog, recipe=dict(batch=batch, optimizer=dict(lr=lr)))
+        return next(line for line in text.splitlines() if 'learning rate' in line)
+
+    scaled = (
+        "  learning rate 0.002, scaled linearly from the recipe's batch of {}: more processes or a larger at_once take "
+    )
+    assert line(1024) == "  learning rate 0.002, the recipe's for its batch"
+    assert line(1024, lr=1e-3) == '  learning rate 0.002, as given'
+    assert line(102400) == scaled.format(102400) + 'more images'
+    few = 'more images; WARNING: below a hundredth of the recipe'
+    assert line(102401).startswith(scaled.format(102401) + few)
 
 
 @pytest.mark.parametrize(

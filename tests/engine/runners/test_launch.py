@@ -14,8 +14,8 @@ from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.processes import join_processes
 from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import use_launcher, use_mixed_precision
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_launcher, use_mixed_precision
 from mixcl.shipped import config_name
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
@@ -28,7 +28,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> None:
-    """One case is an override; tests/experiments/test_config_overrides.py has the others."""
+    """One case is an override; tests/recipes/test_config_overrides.py has the others."""
     path = tmp_path / 'config.py'
     for text, overrides, message in (
         (None, {}, r'no config file .*config\.py'),

@@ -10,7 +10,7 @@ from mixcl.engine.runners.dry_run import check_start
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.trial_step import build_model, synthetic_batch, try_step
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 WRONG = [
     ('mocov3/vit-xs4_digits', {'model.neck.in_channels': 100}, 'model.neck.in_channels=100'),
