@@ -7,8 +7,9 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.recipes.data_roots import check_data_roots
-from mixcl.recipes.own_data import READERS, evaluation_pipeline, reader_of, source_config
+from mixcl.recipes.own_data import reader_of, source_config
 from mixcl.recipes.paths import innermost, kind_of
+from mixcl.recipes.pipelines import READERS, centred
 from mixcl.recipes.sizes import EDGES, crop_sizes
 
 
@@ -56,10 +57,10 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
         steps = [step for step in innermost(loader['dataset'])['pipeline'] if kind_of(step) not in READERS]
         if size and not any('Crop' in kind_of(step) for step in steps):
             resized = any(kind_of(step) in EDGES for step in steps)
-            missing = evaluation_pipeline(load, size)[1:-1]
+            missing = centred([load], size)[1:-1]
             missing[0]['scale'] = size
             steps[-1:-1] = missing[resized:]
         return [load, *steps]
     if size is None:
         raise UserError('the config of the backbone neither tests images nor trains on crops; give `image_size=PIXELS`')
-    return evaluation_pipeline(load, size)
+    return centred([load], size)

@@ -1,30 +1,21 @@
 """Options of a run as changes of the facts of its recipe, in place; see :class:`mixcl.recipes.prepared.Options`."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.backbones.patch_size import plain_patch_size
-from mixcl.encoders.passes import pooled_output
-from mixcl.encoders.widths import blank_outputs, feature_width
-from mixcl.errors import UserError, as_user_error
+from mixcl.errors import UserError
 from mixcl.files import check_writable
-from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import FACTS, suggested
-from mixcl.recipes.making import patch_of, refuse_facts_in_sections, sized
-from mixcl.recipes.named_backbone import KEPT, backbone_config
+from mixcl.recipes.making import patch_of, refuse_facts_in_sections
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import source_config, survey
-from mixcl.recipes.paths import RUNNER_KEYS, kind_of, walk
+from mixcl.recipes.paths import RUNNER_KEYS, kind_of
 from mixcl.recipes.pipelines import NO_VIEWS, READERS
 from mixcl.recipes.reading import data_set
-from mixcl.registry import DATASETS, MODELS, build, keywords_of
-
-OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')
-"""Settings of the old backbone that the new one keeps if its class takes them."""
+from mixcl.registry import DATASETS, build
 
 
 def facts_and_sections(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -116,61 +107,6 @@ def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
     folder = os.path.abspath(os.path.expanduser(folder))
     check_writable(folder, '`cache`')
     cfg.data.cache = dict(folder=folder, gigabytes=gigabytes)
-
-
-def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
-    """Replace the backbone (``backbone``), with images of another size if one is given; crops follow its patches.
-
-    Optimiser and schedule stay, but AdamW spares what the new backbone spares.
-
-    Raises:
-        UserError: if there is no such backbone, or the method masks tokens of its own.
-    """
-    if kind_of(cfg.model) in ('MAE', 'SimMIM'):
-        raise UserError(
-            f'`backbone={name}`: {kind_of(cfg.model)} masks tokens of the backbone of its config; choose the size of '
-            'that one, by model.backbone.arch, or another method'
-        )
-    old = cfg.model.backbone
-    new = dict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
-    taken = keywords_of(MODELS.get(new['type']))
-    new |= {key: old[key] for key in OPTIONAL if old.get(key) and key in taken}
-    cfg.model.backbone = ConfigDict(new)
-    if image_size is not None:
-        use_image_size(cfg, image_size)
-    with undisturbed_generators(), as_user_error(f'`backbone={name}`'):
-        before, built = (build(MODELS, sized(each, cfg.data.size)) for each in (old, new))
-    patch, of_old = plain_patch_size(built), plain_patch_size(before)
-    if patch:
-        scale_sizes(cfg, 1.0, patch)
-    elif of_old:  # mixers cut where the old one did
-        for _, mixer in walk(cfg.model.get('mixer')):
-            if isinstance(mixer, dict) and mixer.get('type') in ('PatchMix', 'RegionSwap'):
-                mixer.update(dict(patch_size=of_old) if mixer['type'] == 'PatchMix' else dict(cell=2 * of_old))
-    width = _width(built, name, cfg)
-    if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
-        cfg.optimizer.spare = 'flat'
-    if (width, patch) != (feature_width(before, old.get('in_channels', 3)), of_old) and cfg.get('config_name'):
-        # Recipes of evaluations are chosen by it.
-        own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
-        cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
-
-
-def _width(backbone: Any, name: str, cfg: Config) -> int:
-    """Return the number of channels of features; raises UserError for a size of the config that is not encoded."""
-    sizes = sorted({cfg.data.size, *(view['size'] for view in views_in(cfg) if view.get('size'))}, reverse=True)
-    for size in sizes:
-        try:
-            width = pooled_output(blank_outputs(backbone, cfg.model.backbone.get('in_channels', 3), size), backbone)
-        except (AssertionError, IndexError, RuntimeError) as error:
-            own = (getattr(backbone.model, 'default_cfg', None) or {}).get('input_size')
-            made_for = f', it is made for {own[-1]}' if own else ''
-            advice = 'choose a config without local crops' if size < sizes[0] else 'choose another `image_size`'
-            raise UserError(
-                f'`backbone={name}` cannot encode the crops of {size} pixels that the config has{made_for} '
-                f'({" ".join(str(error).split())[:100]}): {advice}, or another backbone'
-            ) from error
-    return width.shape[1]
 
 
 def use_image_size(cfg: Config, size: int) -> None:

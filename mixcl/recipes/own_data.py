@@ -10,11 +10,11 @@ from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
 from mixcl.recipes.data_roots import EVALUATOR_SECTIONS
 from mixcl.recipes.paths import innermost, kind_of, runner_sections, walk
+from mixcl.recipes.pipelines import READERS
 from mixcl.registry import DATASETS, build
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
 FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
-READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
 def source_config(
@@ -93,12 +93,3 @@ def use_background(cfg: Config, colour: Sequence[int] | None) -> None:
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
     return innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
-
-
-def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
-    """Return steps that read an image, resize its short edge to 256/224 of a size and crop the centre, as in papers."""
-    by = dict(backend='pillow', interpolation='bicubic')
-    if channels := load.get('channels'):  # Pillow takes three, and OpenCV's averaging four
-        by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')
-    resize = dict(type='mmpretrain.ResizeEdge', scale=size * 256 // 224, edge='short', **by)
-    return [dict(load), resize, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(type='mmpretrain.PackInputs')]

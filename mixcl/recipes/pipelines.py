@@ -70,15 +70,21 @@ def needs_patches(views: Mapping[str, Any]) -> bool:
 
 
 def evaluation_pipeline(data: Data, steps: Mapping[str, dict]) -> list[dict]:
-    """Return the steps that read an image, resize its short edge and crop the centre, as in papers."""
+    """Return the steps that read an image as evaluations take it."""
     read = named(data.read, steps, 'data.read')
-    if data.resize is None:
-        return [*read, PACK]
+    return [*read, PACK] if data.resize is None else centred(read, data.size, data.resize)
+
+
+def centred(read: Sequence[Mapping], size: int, resize: int | None = None) -> list[dict[str, Any]]:
+    """Return steps that read an image, resize its short edge, by default to 256/224 of the size, and crop the centre.
+
+    This is how papers evaluate.
+    """
     by = dict(backend='pillow', interpolation='bicubic')
     if channels := next((step['channels'] for step in read if 'channels' in step), None):
         by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')  # Pillow takes three channels
-    resize = dict(type='mmpretrain.ResizeEdge', scale=data.resize, edge='short', **by)
-    return [*read, resize, dict(type='mmpretrain.CenterCrop', crop_size=data.size), PACK]
+    edge = dict(type='mmpretrain.ResizeEdge', scale=resize or size * 256 // 224, edge='short', **by)
+    return [*map(dict, read), edge, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(PACK)]
 
 
 def named(given: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[dict]:

@@ -13,11 +13,11 @@ from mixcl.recipes.data_roots import check_metric_files, set_data_root
 from mixcl.recipes.facts import Data, with_defaults
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import has_facts, made
+from mixcl.recipes.named_backbone import use_backbone
 from mixcl.recipes.options import (
     facts_and_sections,
     number_of_images,
     override_facts,
-    use_backbone,
     use_background,
     use_cache,
     use_data,

@@ -7,8 +7,9 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.recipes.evaluations.recipes import OWN_DATA
-from mixcl.recipes.own_data import evaluation_pipeline, limit_guesses, reader_of, source_config, survey
+from mixcl.recipes.own_data import limit_guesses, reader_of, source_config, survey
 from mixcl.recipes.paths import kind_of
+from mixcl.recipes.pipelines import centred
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.sizes import crop_sizes, resize_views
 
@@ -52,7 +53,7 @@ def read_own_data(
     load = reader_of(pretraining or {})
     if kind_of(load) != 'LoadImage':  # most steps of classifiers' views are for colours
         _, *steps = data.views.plain.train
-        data.views = dict(plain=dict(train=[load, *steps], test=evaluation_pipeline(load, data.size)))
+        data.views = dict(plain=dict(train=[load, *steps], test=centred([load], data.size)))
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=data.size)
     resize_views(data.views, size / data.size, 1)
     data.resize, data.size = round(data.resize * size / data.size), size
