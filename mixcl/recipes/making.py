@@ -1,6 +1,5 @@
 """Mmengine's sections, made of the facts of a recipe. Nothing else makes them."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from mixcl.algorithms import PatchSamplingLearner
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.checks.keys import meant_key
 from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pipelines import evaluation_pipeline, needs_patches, training_pipeline, views_of
@@ -63,8 +63,8 @@ def made(config: Config, processes: int) -> Config:
         UserError: if a fact is wrong, or a section sets what a fact says.
     """
     for name in config:
-        if name not in FACTS | RUNNER_KEYS and (near := difflib.get_close_matches(name, FACTS, 1, cutoff=0.8)):
-            raise UserError(f'{name} is read by nothing; did you mean {near[0]!r}?')
+        if meant := meant_key(name, FACTS | RUNNER_KEYS):
+            raise UserError(f'{name} is read by nothing; did you mean {meant!r}?')
     said = {name: value for name, value in config.to_dict().items() if name in RUNNER_KEYS}
     refuse_facts_in_sections(said)
     recipe = read_facts(config)
@@ -93,6 +93,8 @@ def sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[s
         raise UserError(f'model.type={model.get("type")!r} is the name of no model')
     batch = shared(recipe.batch, processes, recipe.at_once or recipe.data.at_once, recipe.accumulate)
     views, data = views_of(recipe.views, recipe.data), recipe.data
+    if not views:
+        raise UserError('views names no view of an image; write views=dict(view1=dict(...), view2=dict(...))')
     size = max(view.size or data.size for view in views.values())
     patch = patch_of(model['backbone']) if needs_patches(recipe.views) else None
     chunked = isinstance(kind, type) and issubclass(kind, PatchSamplingLearner)
