@@ -29,7 +29,7 @@ def files(folder: str) -> set[str]:
 @pytest.fixture(scope='module')
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('wheel')
-    hidden = shutil.ignore_patterns('.*', 'build', 'work_dirs', 'data', '*.egg-info', '__pycache__')
+    hidden = shutil.ignore_patterns('.*', 'build', 'work_dirs', '*.egg-info', '__pycache__')
     shutil.copytree(ROOT, folder / 'mixcl', ignore=hidden)
     build = [sys.executable, '-m', 'pip', 'wheel', '--no-deps', '--no-build-isolation', '-q', '-w', folder]
     subprocess.run([*build, folder / 'mixcl'], check=True, capture_output=True)

@@ -24,6 +24,7 @@ def run(args: Namespace) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)
     if args.origin:
-        print('\n'.join(origins(args.config, cfg.to_dict(), args.cfg_options or ())))
+        given = [*(args.cfg_options or ()), *['data.images.data_root'] * bool(args.data_root)]
+        print('\n'.join(origins(args.config, cfg.to_dict(), given)))
     else:
         print(cfg.pretty_text)

@@ -5,7 +5,7 @@ A class with a field ``settings`` takes any other key, too: an argument of the c
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -27,6 +27,15 @@ WORDS = {
 
 LEAST = dict(batch=1, at_once=1, epochs=1, every=1, size=1, resize=1, crops=1, warmup=0, workers=0, lr=0)
 """Smallest values of facts that are numbers."""
+
+
+SHAPES: tuple[tuple[str, str, Callable[[Sequence], bool]], ...] = (
+    ('crop', 'two shares, the smaller one first', lambda pair: len(pair) == 2 and 0 < pair[0] <= pair[1] <= 1),
+    ('weight_decay', 'a number, or two above 0', lambda pair: len(pair) == 2 and min(pair) > 0),
+    ('neighbours', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
+    ('tested', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
+)
+"""What facts that are lists must be, in words and as a test."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +204,11 @@ def typed(kind: type[Kind], given: Any, place: str) -> Kind:
             raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
         if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
             raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
+    for key, words, holds in SHAPES:
+        if isinstance(values.get(key), Sequence) and not holds(values[key]):
+            raise UserError(f'{place}.{key}={values[key]!r} must be {words}')
+    if values.get('share') is not None and not 0 < values['share'] <= 1:
+        raise UserError(f'{place}.share={values["share"]!r} must be above 0 and at most 1')
     for each in known.values():
         if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
             raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')

@@ -10,6 +10,7 @@ from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.checks.keys import meant_key
+from mixcl.recipes.checks.types import find_factories
 from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pipelines import evaluation_pipeline, needs_patches, training_pipeline, views_of
@@ -69,7 +70,7 @@ def made(config: Config, processes: int) -> Config:
     refuse_facts_in_sections(said)
     recipe = read_facts(config)
     result = Config(sections(recipe, said.get('model') or {}, processes), filename=config.filename)
-    hooks = [*said.pop('custom_hooks', []), *recipe.hooks.values()]
+    hooks = [*(said.pop('custom_hooks', None) or []), *(hook for hook in recipe.hooks.values() if hook is not None)]
     result.merge_from_dict(said)
     facts = {name: config[name] for name in config if name in FACTS - {'facts', 'steps'}}
     result.update(custom_hooks=hooks, recipe=facts, config_name=config.config_name)
@@ -88,9 +89,8 @@ def refuse_facts_in_sections(said: Mapping[str, Any]) -> None:
 
 def sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[str, Any]:
     """Return mmengine's sections for a recipe and its model, on so many processes."""
-    kind = MODELS.get(model.get('type', '')) if model else None
-    if kind is None:
-        raise UserError(f'model.type={model.get("type")!r} is the name of no model')
+    kind = class_of(model, 'model')
+    class_of(model.get('backbone') or {}, 'model.backbone')
     batch = shared(recipe.batch, processes, recipe.at_once or recipe.data.at_once, recipe.accumulate)
     views, data = views_of(recipe.views, recipe.data), recipe.data
     if not views:
@@ -110,6 +110,16 @@ def sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[s
     return found | measured(recipe)
 
 
+def class_of(part: Mapping[str, Any], place: str) -> Any:
+    """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
+    if 'type' not in part:
+        raise UserError(f'{place} has no type')
+    try:
+        return find_factories(part['type'], 'mixcl')[0]
+    except UserError as error:
+        raise UserError(f'config: {place} has type={error}') from error
+
+
 def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
     """Share the images of a step among processes, of which each takes at most so many at a time.
 
@@ -127,6 +137,11 @@ def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
     if share > most and not accumulates:
         return Shared(most, 1, most * processes)
     at_once = next(size for size in range(min(most, share), 0, -1) if share % size == 0)
+    if 2 * at_once < min(most, share):
+        raise UserError(
+            f'batch={batch} on {processes} process(es) cannot be accumulated from batches of at most {most} images but '
+            f'of {at_once}: set batch={max(share // most, 1) * most * processes}'
+        )
     return Shared(at_once, share // at_once, batch)
 
 
@@ -140,7 +155,10 @@ def model_with(model: Mapping[str, Any], kind: Any, size: int, views: dict[str, 
 
 def sized(backbone: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return the config of a backbone for images of a size, if its class asks for one and its config says none."""
-    return {**(dict(img_size=size) if 'img_size' in keywords_of(MODELS.get(backbone['type'])) else {}), **backbone}
+    return {
+        **(dict(img_size=size) if 'img_size' in keywords_of(class_of(backbone, 'model.backbone')) else {}),
+        **backbone,
+    }
 
 
 def patch_of(backbone: Mapping[str, Any]) -> int | None:
@@ -151,7 +169,7 @@ def patch_of(backbone: Mapping[str, Any]) -> int | None:
 
 def preprocessor(data: Data) -> dict[str, Any]:
     """Return the part that normalises images. Pipelines give colours in BGR order, other channels as in the file."""
-    channels = any(isinstance(step, Mapping) and step['type'] == 'LoadChannels' for step in data.read)
+    channels = any(isinstance(step, Mapping) and step.get('type') == 'LoadChannels' for step in data.read)
     return dict(type='mixcl.ViewPreprocessor', mean=list(data.mean), std=list(data.std), to_rgb=not channels)
 
 
@@ -173,7 +191,7 @@ def training_loader(recipe: Recipe, batch: Shared, patch: int | None) -> dict[st
 def measured(recipe: Recipe) -> dict[str, Any]:
     """Return the sections of kNN accuracy, which votes among the training images as they are."""
     data, measure = recipe.data, recipe.measure
-    if 'test' not in data.splits:
+    if data.splits.get('test') is None:
         return {f'{part}_{name}': None for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')}
     found: dict[str, Any] = {}
     bank_split = 'bank' if 'bank' in data.splits else 'train'

@@ -52,7 +52,8 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     elif of_old:  # mixers cut where the old one did
         for _, mixer in walk(cfg.model.get('mixer')):
             if isinstance(mixer, dict) and mixer.get('type') in ('PatchMix', 'RegionSwap'):
-                mixer.update(dict(patch_size=of_old) if mixer['type'] == 'PatchMix' else dict(cell=2 * of_old))
+                key, value = ('patch_size', of_old) if mixer['type'] == 'PatchMix' else ('cell', 2 * of_old)
+                mixer.setdefault(key, value)
     width = _width(built, name, cfg)
     if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
         cfg.optimizer.spare = 'flat'

@@ -8,13 +8,13 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.files import check_writable
-from mixcl.recipes.facts import FACTS, suggested
+from mixcl.recipes.facts import FACTS, Data, suggested, with_defaults
 from mixcl.recipes.making import patch_of, refuse_facts_in_sections
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import source_config, survey
-from mixcl.recipes.paths import RUNNER_KEYS, kind_of
-from mixcl.recipes.pipelines import NO_VIEWS, READERS
-from mixcl.recipes.reading import data_set
+from mixcl.recipes.paths import RUNNER_KEYS, dotted, kind_of, walk
+from mixcl.recipes.pipelines import NO_VIEWS
+from mixcl.recipes.reading import use_data_set
 from mixcl.registry import DATASETS, build
 
 
@@ -41,16 +41,27 @@ def facts_and_sections(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], di
 
 def override_facts(cfg: Config, overrides: Mapping[str, Any]) -> None:
     """Set facts by dotted names, as if the config said so; raises UserError for what cannot be merged."""
-    if isinstance(name := overrides.get('data'), str):
-        overrides = {**overrides, 'data': dict(data_set(name), _delete_=True)}
+    overrides = dict(overrides)
+    if isinstance(overrides.get('data'), str):  # before what is said about the data one by one
+        use_data_set(cfg, overrides.pop('data'))
     merge(cfg, overrides)
+    if not isinstance(cfg.get('data'), Mapping):
+        raise UserError(f'data={cfg.get("data")!r} must be a dict, or the name of a data set')
+    cfg.data = ConfigDict(with_defaults(Data, cfg.data))
     of_data = cfg.data.get('views') or {} if isinstance(cfg.get('data'), Mapping) else {}
-    for key in (key for key in overrides if key.startswith('views.')):
+    for key in _by_setting(overrides):
         _, view, setting, *_ = *key.split('.'), None
         for holder in (each for each in of_data if view == 'all' or each in ('all', view)):
             if setting in of_data[holder]:
                 place = f'data.views.{holder}.{setting}'
                 raise UserError(f'`cfg_options` {key} has no effect: {place}, for these images, wins')
+
+
+def _by_setting(overrides: Mapping[str, Any]) -> list[str]:
+    """List the dotted names of overrides of views, also where a whole view is given as a dict."""
+    nested = Config()
+    merge(nested, {key: value for key, value in overrides.items() if key.startswith('views.')})
+    return [dotted(path) for path, value in walk(nested.to_dict()) if not isinstance(value, Mapping)]
 
 
 def number_of_images(cfg: Config) -> int:
@@ -73,11 +84,10 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
     images = source_config(spec, data_root, trained_on, labels)
     found = survey(images)
     tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
-    others = [step for step in cfg.data.read if kind_of(step) not in READERS]
     # One by one: ConfigDict.update would merge them.
     cfg.data.images = ConfigDict(images)
     cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
-    cfg.data.read = [reader(cfg.data), *others]
+    cfg.data.read = [reader(cfg.data)]
     cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
     return f'{spec}: {found}'
 

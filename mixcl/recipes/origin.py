@@ -13,7 +13,7 @@ from mixcl.recipes.reading import data_file
 from mixcl.shipped import SCOPE, find_config
 
 OWN = ('config_name', 'recipe')
-COMMAND_LINE, FROM_FACTS = 'command line', 'follows from facts'
+COMMAND_LINE, FROM_FACTS, DEFAULT = 'command line', 'follows from facts', 'default'
 
 
 def origins(path: str | FilePath, cfg: Mapping[str, Any], overrides: Collection[str] = ()) -> Iterator[str]:
@@ -21,7 +21,7 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any], overrides: Collection[
 
     A value is a leaf of nested dicts; a list is one value, since configs never merge lists. The file, relative to the
     config's folder, is the one furthest up the inheritance that has this very value. If none has, the value is made of
-    facts (:data:`FROM_FACTS`), or it is a fact or one of the ``overrides`` (:data:`COMMAND_LINE`).
+    facts (:data:`FROM_FACTS`), one of the ``overrides`` (:data:`COMMAND_LINE`), or a fact's default.
     """
     path = find_config(path).resolve()
     stated, facts = _stated(path), cfg.get('recipe') or {}
@@ -29,8 +29,8 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any], overrides: Collection[
         if place in stated and stated[place][0] == value:
             origin = os.path.relpath(stated[place][1], path.parent)
         else:
-            asked = not facts or place[0] in FACTS or dotted(place).startswith((*overrides,))
-            origin = COMMAND_LINE if asked else FROM_FACTS
+            asked = not facts or dotted(place).startswith((*overrides,))
+            origin = COMMAND_LINE if asked else DEFAULT if place[0] in FACTS else FROM_FACTS
         yield f'{dotted(place)} = {value!r}  # {origin}'
 
 
@@ -39,7 +39,7 @@ def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     config = Config.fromfile(path, import_custom_modules=False).to_dict()
     stated = {place: (value, path) for place, value in _values(config).items()}
     if config.get('facts') and isinstance(config.get('data'), str):
-        of_data = _stated(data_file(config['data']).resolve())
+        of_data = _stated(data_file(config['data'], path.parent).resolve())
         stated |= {place: found for place, found in of_data.items() if place[0] == 'data'}
     for base in Config._get_base_files(str(path)):
         if '::' not in base or base.startswith(SCOPE):  # bases in other packages lie where these are installed

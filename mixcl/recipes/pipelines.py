@@ -20,12 +20,22 @@ def views_of(views: Mapping[str, Any], data: Data) -> dict[str, View]:
     """
     pair = pair_settings(views)
     names = [name for name, view in views.items() if name not in (*NO_VIEWS, *pair) and view is not None]
-    shared, of_data = dict(views.get('all') or {}), data.views
+    shared, of_data = given(views, 'all'), data.views
+    for name in of_data:
+        typed(View, given(of_data, name), f'data.views.{name}')
     found = {}
     for name in names:
-        said = shared | dict(views[name]) | dict(of_data.get('all') or {}) | dict(of_data.get(name) or {})
+        said = shared | given(views, name) | given(of_data, 'all') | given(of_data, name)
         found[name] = typed(View, dict(size=data.size) | said, f'views.{name}')
     return found
+
+
+def given(views: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return what is said about a view; raises UserError if that is no dict."""
+    said = views.get(name) or {}
+    if not isinstance(said, Mapping):
+        raise UserError(f'views.{name}={said!r} must be a dict, or None for no such view')
+    return dict(said)
 
 
 def pair_settings(views: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +102,10 @@ def named(given: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[
     for step in given:
         if isinstance(step, str) and step not in steps:
             raise UserError(f'{place} names {step!r}, which is none of the steps{suggested(step, steps)}')
-    return [dict(steps[step] if isinstance(step, str) else step) for step in given]
+    found = [steps[step] if isinstance(step, str) else step for step in given]
+    if wrong := [step for step in found if not isinstance(step, Mapping) or 'type' not in step]:
+        raise UserError(f'{place} has {wrong[0]!r}, which is no dict with a type')
+    return [*map(dict, found)]
 
 
 def _crop(crop: Mapping[str, Any], view: View) -> dict[str, Any]:

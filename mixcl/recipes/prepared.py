@@ -1,16 +1,18 @@
 """The config of a run: read from its file, changed by options, checked. Nothing writes into it afterwards."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config, ConfigDict
+from mmengine.config import Config
 
 from mixcl.distributed import process_count
 from mixcl.errors import UserError
 from mixcl.recipes.checks.check import check_config
 from mixcl.recipes.data_roots import check_metric_files, set_data_root
-from mixcl.recipes.facts import Data, with_defaults
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import has_facts, made
 from mixcl.recipes.named_backbone import use_backbone
@@ -24,7 +26,7 @@ from mixcl.recipes.options import (
     use_data_root,
     use_image_size,
 )
-from mixcl.recipes.overrides import override
+from mixcl.recipes.overrides import merge, override
 from mixcl.recipes.reading import import_modules, read_config
 from mixcl.recipes.run_options import (
     choose_tested,
@@ -116,8 +118,8 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
     if asked.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
             raise UserError(
-                '`auto_scale_lr` needs auto_scale_lr=dict(base_batch_size=...) in the config; rates of recipes follow '
-                'the batch without it'
+                '`auto_scale_lr` is for configs with auto_scale_lr=dict(base_batch_size=...): leave it out, since the '
+                'rate of a recipe follows its batch'
             )
         cfg.auto_scale_lr.enable = True
     if asked.no_validate:
@@ -168,8 +170,21 @@ def _prepared(config: str | Path, asked: Options, processes: int | None = None) 
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)
     use_name(cfg, asked.name, asked.data)
-    check_config(cfg)
+    with naming_facts('recipe' in cfg):
+        check_config(cfg)
     return cfg
+
+
+@contextmanager
+def naming_facts(is_recipe: bool) -> Iterator[None]:
+    """Let a message about sections that follow from facts name the facts."""
+    try:
+        yield
+    except UserError as error:
+        if not is_recipe:
+            raise
+        text = re.sub(r'param_scheduler\[\d\]', 'schedule', str(error).replace('optim_wrapper.optimizer', 'optimizer'))
+        raise UserError(text) from error
 
 
 def _made(cfg: Config, asked: Options, processes: int) -> Config:
@@ -177,10 +192,12 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     facts, sections = facts_and_sections(asked.cfg_options or {})
-    cfg.data, found = ConfigDict(with_defaults(Data, cfg.data)), None
-    if not asked.fit:  # as if the file said so
-        override_facts(cfg, facts)
-    elif asked.backbone:
+    early = {key: sections.pop(key) for key in [*sections] if key.startswith(('custom_imports', 'custom_hooks'))}
+    merge(cfg, early)  # parts are built, and hooks of the method added, while sections are made
+    import_modules(cfg)
+    intended, found = cfg.get('batch'), None
+    override_facts(cfg, facts if not asked.fit else {})  # as if the file said so
+    if asked.fit and asked.backbone:
         use_recipe_of(cfg, asked.backbone)
     if asked.data:
         found = use_data(cfg, asked.data, asked.data_root, asked.labels)
@@ -203,7 +220,7 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     if asked.lr is not None:
         result.optim_wrapper.optimizer.lr = asked.lr
     override(result, sections)
-    import_modules(result)
+    result.recipe_batch = intended  # a run fitted to few images has another
     if found:
         result.found_images = found
     return result
@@ -211,6 +228,11 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
 
 def _with_sections(cfg: Config, asked: Options) -> Config:
     """Apply options to a config that says no facts, of which little is known."""
+    if {'schedule', 'optimizer'} <= cfg.keys():
+        raise UserError(
+            f'{cfg.config_name} says facts, but inherits no data: add one of mixcl::_base_/data/ to its _base_, or '
+            'facts = 1'
+        )
     for name in OF_FACTS:
         if getattr(asked, name) not in (None, False):
             raise UserError(

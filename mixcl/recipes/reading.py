@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from mmengine.config import Config
 from mmengine.logging import MMLogger
@@ -14,6 +13,8 @@ from mixcl.errors import UserError
 from mixcl.quiet_log import quieten
 from mixcl.recipes.paths import walk
 from mixcl.shipped import config_name, find_config, shipped, shipped_name
+
+HERE = Path()
 
 
 def read_config(path: str | Path) -> Config:
@@ -38,30 +39,35 @@ def read_config(path: str | Path) -> Config:
     _forget_own_scope(cfg)
     cfg.setdefault('config_name', config_name(path))
     if cfg.get('facts') and isinstance(cfg.get('data'), str):
-        cfg.data = data_set(cfg.data)
+        use_data_set(cfg, cfg.data, path.parent)
     import_modules(cfg)
     return cfg
 
 
-def data_set(name: str) -> Any:
-    """Return the fact ``data`` of a data set by name, that of a file of ``configs/_base_/data/``, or of one's own.
+def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
+    """Put the facts of a data set into a config, in place: data, measure and steps.
+
+    ``name`` is that of a file of ``configs/_base_/data/``, or of one's own, FILE.py, in a folder.
 
     Raises:
         UserError: if there is no such file, or it says nothing about data.
     """
-    path = data_file(name)
-    found = read_config(path).get('data')
-    if not isinstance(found, dict):
+    path = data_file(name, folder)
+    found = read_config(path)
+    if not isinstance(found.get('data'), dict):
         raise UserError(f'data={name!r}: {path} says nothing about data')
-    return found
+    cfg.data = found.data
+    cfg.steps = {**(cfg.get('steps') or {}), **(found.get('steps') or {})}
+    if 'measure' in found:
+        cfg.measure = found.measure
 
 
-def data_file(name: str) -> Path:
+def data_file(name: str, folder: Path = HERE) -> Path:
     """Return the file of a data set by name; raises UserError if there is none."""
-    folder = shipped('configs') / '_base_/data'
-    path = Path(name) if name.endswith('.py') else folder / f'{name}.py'
+    of_mixcl = shipped('configs') / '_base_/data'
+    path = folder / name if name.endswith('.py') else of_mixcl / f'{name}.py'
     if not path.is_file():
-        known = ', '.join(sorted(each.stem for each in folder.glob('*.py')))
+        known = ', '.join(sorted(each.stem for each in of_mixcl.glob('*.py')))
         raise UserError(f'data={name!r}: there is no {path}; there are {known}, and a file of your own is FILE.py')
     return path
 

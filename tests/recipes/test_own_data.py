@@ -65,11 +65,11 @@ def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: d
 def test_one_background_wherever_images_are_read(config: str, sources: dict) -> None:
     def read(cfg: Config) -> set:
         steps = [loader.dataset.dataset.pipeline[0] for loader in loaders(cfg).values()] + [image_pipeline(cfg)[0]]
-        return {(step['type'], step.get('background')) for step in steps}
+        return {(step['type'], tuple(step.get('background', ()))) for step in steps}
 
     asked = Options(data=sources['folder'], background=(1, 2, 3))
     assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (1, 2, 3))}
-    of_training = {'data.read.0.background': [4, 5, 6]}
+    of_training = {'data.read.0.background': (4, 5, 6)}
     if config.endswith('folder'):
         asked = Options(data=sources['folder'], cfg_options=of_training)
         assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}

@@ -15,7 +15,7 @@ def test_values_come_from_the_files_that_say_them() -> None:
     path = FOLDER / 'patchmix/vit-t2_cifar100_oto.py'
     options = {'model.mixer.num_mix': 2, 'data.workers': 3, 'train_dataloader.drop_last': False}
     cfg = prepared(path, cfg_options=options, data_root='/data')
-    lines = origins(path, cfg.to_dict(), options)
+    lines = origins(path, cfg.to_dict(), [*options, 'data.images.data_root'])
     found = {line.partition(' = ')[0]: line.rpartition('  # ')[2] for line in lines}
     assert found['optimizer.lr'] == found['schedule.warmup'] == 'vit-t2_cifar10.py'
     assert found['model.terms'] == 'vit-t2_cifar100_oto.py'

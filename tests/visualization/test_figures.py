@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from engine.tiny_runs import run_config
 from matplotlib.figure import Figure
-from mixcl.recipes.options.smoke import shrink_to_smoke
 from mmengine.config import Config
 from PIL import Image, ImageColor
 
@@ -105,7 +104,6 @@ def test_a_run_of_one_epoch_has_points_and_no_line(tmp_path: Path) -> None:
 
 def test_a_preview_of_streams_of_several_lengths() -> None:
     """Six images have 24 local crops."""
-    cfg = prepared('configs/sdmp/vit-s16_in1k_dino.py')
-    shrink_to_smoke(cfg)
+    cfg = prepared('configs/sdmp/vit-s16_in1k_dino.py', smoke=True)
     shown = titles(mixture_figure(cfg, num_images=6))
     assert 'view1: image 5' in shown and 'spare: image 7' in shown and 'view1: image 6' not in shown

@@ -71,12 +71,13 @@ def batch_note(cfg: Config, images: int, rate: float) -> str:
     if recipe := cfg.get('recipe'):
         if not math.isclose(rate, recipe.optimizer.lr * images / PER):
             return ', as given'
-        if recipe.batch == images:
+        base = cfg.get('recipe_batch') or recipe.batch
+        if base == images:
             return ", the recipe's for its batch"
         few = "; WARNING: below a hundredth of the recipe's rate a run may learn nothing; larger batches raise it"
         advice = 'more processes or a larger at_once take more images'
-        note = f", scaled linearly from the recipe's batch of {recipe.batch}: {advice}"
-        return note + (few if 100 * images < recipe.batch else '')
+        note = f", scaled linearly from the recipe's batch of {base}: {advice}"
+        return note + (few if 100 * images < base else '')
     scaling = cfg.get('auto_scale_lr') or {}
     base = scaling.get('base_batch_size')
     if base and scaling.get('enable'):

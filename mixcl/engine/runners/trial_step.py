@@ -31,6 +31,7 @@ def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) ->
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     for name in ('prefetch_factor', 'timeout', 'multiprocessing_context'):  # torch refuses them without workers
         loader_cfg.pop(name, None)
+    loader_cfg.sampler.pop('multiple_of', None)  # of a step that accumulates
     images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))

@@ -67,7 +67,10 @@ def test_a_config_of_the_repository_is_named_elsewhere(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r'no config file configs/\S+ here; .* mixcl is patchmix/vit-s16_in1k$'):
         prepared('configs/patchmix/vit-s16_in1k.py')
-    for base, name in (('configs/patchmix/vit-s16_in1k', 'patchmix/vit-s16_in1k'), ('../_base_/runtime', '_base_/runtime')):
+    for base, name in (
+        ('configs/patchmix/vit-s16_in1k', 'patchmix/vit-s16_in1k'),
+        ('../_base_/runtime', '_base_/runtime'),
+    ):
         Path('mine.py').write_text(f"_base_ = ['{base}.py']")
         with pytest.raises(UserError, match=rf"'\S+{base}\.py'; .* comes with mixcl, write 'mixcl::{name}\.py'$"):
             prepared('mine.py')
