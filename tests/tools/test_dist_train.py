@@ -15,7 +15,7 @@ from tools.test_stop_command import wait_for_steps
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 OPTIONS = (
     '--no-validate', '--cfg-options',
-    'train_dataloader.dataset.dataset.indices=64', 'batch=16', 'train_dataloader.num_workers=0',
+    'train_dataloader.dataset.dataset.indices=64', 'batch=32', 'train_dataloader.num_workers=0',
     'model.backbone.arch.num_layers=1', 'schedule.epochs=2', 'default_hooks.logger.interval=1',
     'default_hooks.checkpoint.interval=1',
 )  # fmt: skip

@@ -150,7 +150,8 @@ def test_a_run_that_has_saved_ends_though_a_data_worker_is_frozen(tmp_path: Path
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Start two processes with sixteen steps per epoch."""
-    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
+    both = [option.replace('batch=8', 'batch=16') for option in map(str, options)]
+    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *both)
 
 
 @pytest.mark.long
