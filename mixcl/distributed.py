@@ -1,4 +1,4 @@
-"""Tensors that are spread over the processes: gathered rows, and sharded parameters."""
+"""Processes: how many there are, and tensors that are spread over them (gathered rows, sharded parameters)."""
 
 import os
 import sys
@@ -13,6 +13,12 @@ from mmengine.model import is_model_wrapper
 from torch import Tensor, distributed
 from torch.distributed.nn.functional import all_gather
 from torch.distributed.tensor import DTensor, Replicate
+
+
+def process_count(launcher: str) -> int:
+    """Return the number of processes that a launcher has started, even before they have joined."""
+    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS').get(launcher, '')
+    return int(os.environ.get(variable, 1))
 
 
 def gather_rows(rows: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ A config names a class by ``type='InfoNCE'``; classes of other libraries are wri
 imports its own when it is first asked for a class.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmengine import registry as mmengine
@@ -83,7 +84,22 @@ WEIGHT_INITIALIZERS = Registry(
 VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])
 
 
+KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
 def build(registry: Registry, config: Mapping) -> Any:
     """Build a part from its config, in which types without a scope are mixcl's."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         return registry.build(dict(config))
+
+
+def keywords_of(factory: Callable) -> dict[str, inspect.Parameter]:
+    """Return the keyword arguments of a class or function; behind ``**kwargs`` of a class, also those of its bases."""
+    owners = factory.__mro__ if isinstance(factory, type) else ()
+    found: dict[str, inspect.Parameter] = {}
+    for call in [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] or [factory]:
+        parameters = inspect.signature(call).parameters
+        found = {name: one for name, one in parameters.items() if one.kind in KEYWORD_KINDS and name != 'self'} | found
+        if all(one.kind is not one.VAR_KEYWORD for one in parameters.values()):
+            break
+    return found

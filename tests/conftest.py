@@ -73,7 +73,7 @@ def pretrained() -> Path:
 
 def pretrain(folder: Path) -> None:
     options = (
-        'train_dataloader.dataset.dataset.indices=128', 'train_dataloader.batch_size=64', 'train_cfg.max_epochs=1',
+        'train_dataloader.dataset.dataset.indices=128', 'batch=64', 'schedule.epochs=1',
         'train_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',
     )  # fmt: skip
     arguments = ('--work-dir', folder, '--no-validate', '--cfg-options', *options)

@@ -20,9 +20,9 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 from mixcl import console
-from mixcl.experiments.checks.check import check_config
-from mixcl.experiments.evaluations.recipes import data_of
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.evaluations.recipes import data_of
+from mixcl.recipes.prepared import prepared
 from mixcl.shipped import find_config, known_configs
 
 WITH_DETECTION = importlib.util.find_spec('mmdet') is not None

@@ -17,9 +17,9 @@ from tools.command import run
 from torch.nn import functional
 
 from mixcl.composition import Composition
-from mixcl.experiments.prepared import prepared
 from mixcl.losses import InfoNCE
 from mixcl.mixers import CutMix, Mixup, PatchMix
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import DATASETS, LOSSES, MIXERS
 from mixcl.shipped import find_config
 
@@ -73,8 +73,7 @@ def test_the_example_files_train_for_an_epoch(tmp_path):
     config = the_block('docs/your_own_mixer.md', '# my_config.py')
     (tmp_path / 'my_mixers.py').write_text(mixer)
     (tmp_path / 'my_config.py').write_text(config)
-    options = ('train_cfg.max_epochs=1', 'train_dataloader.dataset.dataset.indices=256',
-               'train_dataloader.batch_size=128', 'train_dataloader.num_workers=0',
+    options = ('schedule.epochs=1', 'data.images.indices=256', 'batch=128', 'data.workers=0',
                'default_hooks.logger.interval=1')  # fmt: skip
     arguments = (tmp_path / 'my_config.py', '--work-dir', tmp_path / 'run', '--no-validate', '--cfg-options', *options)
     result = run('tools/train.py', *arguments)
@@ -136,8 +135,10 @@ def test_the_tables_of_terms_are_those_of_the_configs(page):
     for name, block in shown:
         names = {}
         exec(block, names)
-        model = Config.fromfile(ROOT / name).model
-        assert not {key for key, value in names['model'].items() if model[key] != value}, name
+        config = Config.fromfile(ROOT / name)
+        assert not {key for key, value in names['model'].items() if config.model[key] != value}, name
+        views = names.get('views', {})
+        assert all({**config.views[key], **view} == config.views[key] for key, view in views.items()), name
     assert len(shown) - len(rows) == text.count('\nmodel = dict(')
     assert len(shown) >= 1
 

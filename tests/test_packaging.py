@@ -29,7 +29,7 @@ def files(folder: str) -> set[str]:
 @pytest.fixture(scope='module')
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('wheel')
-    hidden = shutil.ignore_patterns('.*', 'build', 'work_dirs', 'data', '*.egg-info', '__pycache__')
+    hidden = shutil.ignore_patterns('.*', 'build', 'work_dirs', '*.egg-info', '__pycache__')
     shutil.copytree(ROOT, folder / 'mixcl', ignore=hidden)
     build = [sys.executable, '-m', 'pip', 'wheel', '--no-deps', '--no-build-isolation', '-q', '-w', folder]
     subprocess.run([*build, folder / 'mixcl'], check=True, capture_output=True)
@@ -107,22 +107,22 @@ def test_a_machine_without_a_newer_python_passes_and_says_so(tmp_path: Path) -> 
 
 
 def test_configs_by_name_and_scope_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:
-    (tmp_path / 'mine.py').write_text("_base_ = 'mixcl::patchmix/vit-s16_in1k.py'\ntrain_cfg = dict(max_epochs=7)\n")
+    (tmp_path / 'mine.py').write_text("_base_ = 'mixcl::patchmix/vit-s16_in1k.py'\nschedule = dict(epochs=7)\n")
     program = (
         "import mixcl.registry; from mmengine import Config; cfg = Config.fromfile('mine.py')\n"
-        'print(mixcl.__file__, cfg.model.mixer.num_mix, cfg.train_cfg.max_epochs)'
+        'print(mixcl.__file__, cfg.model.mixer.num_mix, cfg.schedule.epochs)'
     )
     assert re.search(r'environment/lib.* 3 7\n$', run(programs, tmp_path, 'python', '-c', program).stdout)
     own = run(programs, tmp_path, 'mixcl', 'print-config', 'mine.py', '--origin')
-    assert re.search(r'max_epochs = 7  # mine\.py\n', own.stdout) and own.stderr == ''
+    assert re.search(r'epochs = 7  # mine\.py\n', own.stdout) and own.stderr == ''
     assert re.search(r'num_mix = 3  # \S+/_base_/methods/patchmix\.py\n', own.stdout)
 
 
 @pytest.mark.long
 def test_a_config_that_inherits_one_by_scope_trains(programs: Path, tmp_path: Path) -> None:
-    small = 'train_dataloader = dict(batch_size=64, num_workers=0, dataset=dict(dataset=dict(indices=128)))'
+    small = 'batch = 64\ntrain_dataloader = dict(num_workers=0, dataset=dict(dataset=dict(indices=128)))'
     (tmp_path / 'mine.py').write_text(
-        f"_base_ = 'mixcl::patchmix/vit-xs4_digits.py'\ntrain_cfg = dict(max_epochs=1)\n{small}\n"
+        f"_base_ = 'mixcl::patchmix/vit-xs4_digits.py'\nschedule = dict(epochs=1)\n{small}\n"
     )
     done = run(programs, tmp_path, 'mixcl', 'train', 'mine.py', '--no-validate', '--cfg-options', TINY[0])
     assert done.returncode == 0 and (tmp_path / f'work_dirs/{tmp_path.name}/mine/epoch_1.pth').exists(), done.stderr

@@ -1,7 +1,4 @@
-# APS, ViT-B/2 on CIFAR-100: batch 512, 1600 epochs (Table 2: fine-tuned 85.1; 3200: train_cfg.max_epochs=3200).
+# APS, ViT-B/2 on CIFAR-100: batch 512, 1600 epochs (Table 2: fine-tuned 85.1; 3200: schedule.epochs=3200).
 _base_ = './vit-b2_cifar10.py'
 
-images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
-train_dataloader = dict(dataset=dict(dataset=images))
-val_dataloader = test_dataloader = dict(dataset=images)
-val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))
+data = 'cifar100'

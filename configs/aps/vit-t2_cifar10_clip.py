@@ -1,4 +1,4 @@
 # APS, ViT-T/2 on CIFAR-10 with the adaptive clip of the ImageNet recipe (Table 7).
 _base_ = './vit-t2_cifar10.py'
 
-custom_hooks = [*_base_.custom_hooks, dict(type='AdaptiveClipHook', momentum=0.4, alpha=1.05)]
+hooks = dict(clip=dict(type='AdaptiveClipHook', momentum=0.4, alpha=1.05))

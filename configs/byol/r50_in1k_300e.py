@@ -1,4 +1,4 @@
 # BYOL, ResNet-50 on ImageNet-1K, 300 epochs (BSIM, Table 2: linear 72.3).
 _base_ = './r50_in1k.py'
 
-train_cfg = dict(max_epochs=300)
+schedule = dict(epochs=300)

@@ -3,5 +3,5 @@ _base_ = './vit-s2_cifar10.py'
 
 model = dict(
     backbone=dict(arch=dict(embed_dims=768, num_layers=12, num_heads=12, feedforward_channels=3072)),
-    neck=dict(in_channels=768, normalised_prototypes=True),
+    neck=dict(normalised_prototypes=True),
 )

@@ -1,4 +1,4 @@
 # DINO for 100 epochs (SDMP, Table 10: linear 74.0 with eight local crops).
 _base_ = './vit-s16_in1k.py'
 
-train_cfg = dict(max_epochs=100)
+schedule = dict(epochs=100)

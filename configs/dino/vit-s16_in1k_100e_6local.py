@@ -1,10 +1,6 @@
 # DINO with 6 local crops, 100 epochs (SDMP, Table 10: linear 73.8).
 _base_ = './vit-s16_in1k.py'
-
-views = dict(_base_.views, num_views=[1, 1, 6])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
-    views=dict(local=6),
     terms=[
         ('view1', 'view2', 1 / 14),
         ('view2', 'view1', 1 / 14),
@@ -12,4 +8,5 @@ model = dict(
         ('local', 'view2', 6 / 14),
     ],
 )
-train_cfg = dict(max_epochs=100)
+views = dict(local=dict(crops=6))
+schedule = dict(epochs=100)

@@ -1,7 +1,4 @@
 # DINO, ViT-T/2 on CIFAR-10: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = './vit-s2_cifar10.py'
 
-model = dict(
-    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(in_channels=192),
-)
+model = dict(backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)))

@@ -1,11 +1,5 @@
 # iBOT, ViT-T/2 on CIFAR-100: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = './vit-s2_cifar10.py'
 
-model = dict(
-    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(in_channels=192),
-)
-images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
-train_dataloader = dict(dataset=dict(dataset=images))
-val_dataloader = test_dataloader = dict(dataset=images)
-val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))
+model = dict(backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)))
+data = 'cifar100'

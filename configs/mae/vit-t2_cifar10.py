@@ -3,5 +3,5 @@ _base_ = './vit-s2_cifar10.py'
 
 model = dict(
     backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(embed_dim=192, decoder_embed_dim=192, decoder_num_heads=3),
+    neck=dict(decoder_embed_dim=192, decoder_num_heads=3),
 )

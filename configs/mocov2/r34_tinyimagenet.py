@@ -2,4 +2,4 @@
 _base_ = './r18_tinyimagenet.py'
 
 model = dict(backbone=dict(depth=34))
-train_cfg = dict(max_epochs=200)
+schedule = dict(epochs=200)

@@ -1,5 +1,5 @@
 # MoCo v2, ResNet-50 on TinyImageNet: batch 128, 200 epochs, learning rate .015 (the host of MixCo).
 _base_ = './r18_tinyimagenet.py'
 
-model = dict(backbone=dict(depth=50), neck=dict(in_channels=2048, hidden_channels=2048))
-train_cfg = dict(max_epochs=200)
+model = dict(backbone=dict(depth=50), neck=dict(hidden_channels=2048))
+schedule = dict(epochs=200)

@@ -6,6 +6,6 @@ model = dict(
     predictor=None,
     target=dict(momentum=0.999, final_momentum=0.999),
     objective=dict(_delete_=True, type='InfoNCE', temperature=0.2, among='itself', gather=False, negatives=['queue']),
-    memory=dict(queue=dict(size=65536, channels=128, fed_by='view2')),
+    memory=dict(queue=dict(size=65536, fed_by='view2')),
     terms=[('view1', 'view2', 1.0)],
 )

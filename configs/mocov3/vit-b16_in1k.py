@@ -1,7 +1,4 @@
 # MoCo v3, ViT-B/16 on ImageNet-1K: batch 4096, 300 epochs.
 _base_ = './vit-s16_in1k.py'
 
-model = dict(
-    backbone=dict(arch=dict(embed_dims=768, num_layers=12, num_heads=12, feedforward_channels=3072)),
-    neck=dict(in_channels=768),
-)
+model = dict(backbone=dict(arch=dict(embed_dims=768, num_layers=12, num_heads=12, feedforward_channels=3072)))

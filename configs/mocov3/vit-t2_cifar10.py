@@ -1,7 +1,4 @@
 # MoCo v3, ViT-T/2 on CIFAR-10: batch 512, 800 epochs (PatchMix, Table 3: kNN 88.1).
 _base_ = './vit-s2_cifar10.py'
 
-model = dict(
-    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(in_channels=192),
-)
+model = dict(backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)))

@@ -1,16 +1,15 @@
 # MoCo v3 on the small ViT of configs/patchmix/vit-xs4_fashionmnist.py, with its learning rate and length.
-_base_ = ['../_base_/methods/mocov3.py', '../_base_/datasets/fashionmnist.py']
+_base_ = ['../_base_/methods/mocov3.py', '../_base_/data/fashionmnist.py']
 
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
-        img_size=28,
         patch_size=4,
     ),
-    neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
-    predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
+    neck=dict(hidden_channels=512, out_channels=128),
+    predictor=dict(hidden_channels=512),
 )
-optim_wrapper = dict(optimizer=dict(lr=2e-3))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=3, final=0.0, by_epoch=True, convert_to_iter_based=True)]
-auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(max_epochs=30, val_interval=5)
+optimizer = dict(lr=2e-3)
+schedule = dict(type='WarmupCosineLR', epochs=30, warmup=3, final=0.0)
+batch = 256
+measure = dict(every=5)

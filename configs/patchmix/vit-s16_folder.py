@@ -1,9 +1,6 @@
 # PatchMix, ViT-S/16 on your own images: --data-root DIR. One GPU, batch 128, 300 epochs of the ImageNet recipe.
-_base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/folder.py']
+_base_ = ['../_base_/methods/patchmix.py', '../_base_/data/folder.py']
 
 # Not the paper's: learned positions cost accuracy in short runs on small data.
 model = dict(backbone=dict(fixed_position=True))
-crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))
-views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-auto_scale_lr = dict(base_batch_size=1024, enable=True)  # the recipe's rate is for 1024 images; scaled to your batch
+batch = 1024

@@ -1,6 +1,2 @@
 # PatchMix, ViT-S/16 on ImageNet-1K: batch 1024 (8 x 128), 300 epochs (paper, Table 2: kNN 73.3).
-_base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/in1k.py']
-
-crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))
-views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
+_base_ = ['../_base_/methods/patchmix.py', '../_base_/data/in1k.py']

@@ -1,4 +1,4 @@
 # PatchMix, ViT-S/16 on ImageNet-1K, 800 epochs (paper, Table 2: kNN 74.3).
 _base_ = './vit-s16_in1k.py'
 
-train_cfg = dict(max_epochs=800)
+schedule = dict(epochs=800)

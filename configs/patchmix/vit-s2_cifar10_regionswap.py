@@ -2,5 +2,5 @@
 _base_ = './vit-s2_cifar10.py'
 
 model = dict(
-    mixer=dict(_delete_=True, type='RegionSwap', cell=4),
+    mixer=dict(_delete_=True, type='RegionSwap'),
 )

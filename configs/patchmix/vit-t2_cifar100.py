@@ -1,7 +1,4 @@
 # PatchMix, ViT-T/2 on CIFAR-100: batch 512, 800 epochs (Table 3: kNN 68.8).
 _base_ = './vit-t2_cifar10.py'
 
-images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
-train_dataloader = dict(dataset=dict(dataset=images))
-val_dataloader = test_dataloader = dict(dataset=images)
-val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))
+data = 'cifar100'

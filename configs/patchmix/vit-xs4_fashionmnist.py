@@ -1,21 +1,19 @@
 # A small ViT on Fashion-MNIST, 49 patches. Not from the paper; not tuned.
-_base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/fashionmnist.py']
+_base_ = ['../_base_/methods/patchmix.py', '../_base_/data/fashionmnist.py']
 
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
-        img_size=28,
         patch_size=4,
         fixed_position=True,  # learned positions cost short runs some points
         drop_path_rate=0.0,
     ),
-    neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
-    predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
+    neck=dict(hidden_channels=512, out_channels=128),
+    predictor=dict(hidden_channels=512),
     target=dict(momentum=0.99),  # short runs need a faster target
-    mixer=dict(patch_size=4),
     terms=[('view1', 'view2', 1.0), ('mix2', 'view1', 1.0), ('mix2', 'mix1', 1.0)],
 )
-optim_wrapper = dict(optimizer=dict(lr=2e-3))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=3, final=1e-6, by_epoch=True, convert_to_iter_based=True)]
-auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(max_epochs=30, val_interval=5)
+optimizer = dict(lr=2e-3, weight_decay=0.04)
+schedule = dict(epochs=30, warmup=3, final=1e-6)
+batch = 256
+measure = dict(every=5)

@@ -1,4 +1,4 @@
-# SDMP on MoCo v3, ResNet-50 on CIFAR-10, 200 epochs (2000: train_cfg.max_epochs=2000).
+# SDMP on MoCo v3, ResNet-50 on CIFAR-10, 200 epochs (2000: schedule.epochs=2000).
 _base_ = '../mocov3/r50_cifar10.py'
 
 model = dict(

@@ -1,10 +1,6 @@
 # SDMP on DINO with one local crop clean and one mixed, 100 epochs (Table 10: linear 70.9).
 _base_ = './vit-s16_in1k_dino.py'
-
-views = dict(_base_.views, num_views=[1, 1, 1, 1])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
-    views=dict(local=1, spare=1),
     terms=[
         ('view1', 'view2', 1 / 4),
         ('view2', 'view1', 1 / 4),
@@ -16,4 +12,5 @@ model = dict(
         ('local_mix', 'mix2', 0.5),
     ],
 )
-train_cfg = dict(max_epochs=100)
+views = dict(local=dict(crops=1), spare=dict(crops=1))
+schedule = dict(epochs=100)

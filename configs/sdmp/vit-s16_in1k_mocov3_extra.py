@@ -2,7 +2,6 @@
 _base_ = './vit-s16_in1k_mocov3.py'
 
 model = dict(
-    views=dict(view1=1, view2=1, view3=1, view4=1),
     swap_views=0.0,
     streams=dict(_delete_=True, mix3=dict(mix='view3'), mix4=dict(mix='view4')),
     terms=[
@@ -12,5 +11,4 @@ model = dict(
         ('mix4', 'mix3', 1.0),
     ],
 )
-views = dict(_base_.views, num_views=[1, 1, 1, 1], transforms=_base_.views.transforms * 2)
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
+views = dict(view3=_base_.views.view1, view4=_base_.views.view2)

@@ -1,5 +1,5 @@
 # SimCLR, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs (BSIM, Table 2: linear 61.6).
-_base_ = '../_base_/datasets/in1k.py'
+_base_ = '../_base_/data/in1k.py'
 
 # NT-Xent over both views of all processes, gradient through the keys.
 model = dict(
@@ -7,27 +7,20 @@ model = dict(
     backbone=dict(
         type='mmpretrain.ResNet', depth=50, norm_cfg=dict(type='mixcl.SyncBatchNorm'), zero_init_residual=True
     ),
-    neck=dict(type='MLPHead', in_channels=2048, hidden_channels=2048, out_channels=128, last_affine=True, bias=True),
+    neck=dict(type='MLPHead', hidden_channels=2048, out_channels=128, last_affine=True, bias=True),
     target=dict(type='Shared'),
     objective=dict(type='InfoNCE', temperature=0.1, negatives=['own']),
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
 )
-crop = dict(_base_.crop, crop_ratio_range=(0.08, 1.0), interpolation='bilinear')
-views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, *_base_.simclr_steps]])
-train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-# LARS in mmpretrain's form: learning rate .3 for batch 256, 10 epochs of warm-up, cosine; biases and norms excluded.
-optim_wrapper = dict(
-    type='OptimWrapper',
-    constructor='FewGroupsConstructor',
-    optimizer=dict(type='LARS', lr=0.3, momentum=0.9, weight_decay=1e-6),
-    paramwise_cfg=dict(
-        custom_keys={
-            'bn': dict(decay_mult=0, lars_exclude=True),
-            'bias': dict(decay_mult=0, lars_exclude=True),
-            'downsample.1': dict(decay_mult=0, lars_exclude=True),
-        }
-    ),
+views = dict(
+    all=dict(crop=(0.08, 1.0), interpolation='bilinear', steps=['flip', 'jitter_very_strong', 'gray', 'blur_half']),
+    view1=dict(),
+    view2=dict(),
 )
-param_scheduler = [dict(type='WarmupCosineLR', warmup=10, by_epoch=True, convert_to_iter_based=True)]
-auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(type='PretrainLoop', max_epochs=200, val_interval=10)
+# LARS in mmpretrain's form: learning rate .3 for batch 256, 10 epochs of warm-up, cosine; biases and norms excluded.
+optimizer = dict(type='LARS', lr=0.3, momentum=0.9, weight_decay=1e-6)
+spared = dict(decay_mult=0, lars_exclude=True)
+optim_wrapper = dict(paramwise_cfg=dict(custom_keys={'bn': spared, 'bias': spared, 'downsample.1': spared}))
+schedule = dict(epochs=200, warmup=10)
+batch = 256
+at_once = 32

@@ -1,7 +1,4 @@
 # SimMIM, ViT-T/2 on CIFAR-10: batch 512, 1600 epochs (APS, Table 2: fine-tuned 95.3).
 _base_ = './vit-b2_cifar10.py'
 
-model = dict(
-    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(in_channels=192),
-)
+model = dict(backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)))

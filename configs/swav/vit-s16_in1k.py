@@ -4,7 +4,7 @@ _base_ = '../mocov3/vit-s16_in1k.py'
 model = dict(
     predictor=None,
     target=dict(_delete_=True, type='StopGrad'),
-    objective=dict(_delete_=True, type='SwAV', channels=256, num_prototypes=3000),
+    objective=dict(_delete_=True, type='SwAV', num_prototypes=3000),
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
 )
-custom_hooks = [*_base_.custom_hooks, dict(type='FrozenPrototypesHook', epochs=1)]
+hooks = dict(prototypes=dict(type='FrozenPrototypesHook', epochs=1))

@@ -1,13 +1,9 @@
 # SwAV with six local crops, ViT-S/16 on ImageNet-1K with the recipe of DINO (SDMP, Table 1 quotes linear 73.5).
 _base_ = '../dino/vit-s16_in1k.py'
-
-views = dict(_base_.views, num_views=[1, 1, 6])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
     neck=dict(
         _delete_=True,
         type='MLPHead',
-        in_channels=384,
         hidden_channels=2048,
         out_channels=128,
         last_norm=False,
@@ -15,8 +11,7 @@ model = dict(
         last_bias=True,
     ),
     target=dict(_delete_=True, type='StopGrad'),
-    objective=dict(_delete_=True, type='SwAV', channels=128, num_prototypes=3000),
-    views=dict(local=6),
+    objective=dict(_delete_=True, type='SwAV', num_prototypes=3000),
     terms=[
         ('view1', 'view2', 1 / 14),
         ('view2', 'view1', 1 / 14),
@@ -25,3 +20,4 @@ model = dict(
     ],
     joint=[('view1', 'view2', 'local')],
 )
+views = dict(local=dict(crops=6))

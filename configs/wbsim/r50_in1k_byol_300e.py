@@ -9,4 +9,4 @@ model = dict(
         ('mix2', 'view1', 0.5),
     ],
 )
-train_cfg = dict(max_epochs=300)
+schedule = dict(epochs=300)

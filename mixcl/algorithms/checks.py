@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import torch
-from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
 
+from mixcl.backbones.patch_size import patch_size_of
 from mixcl.errors import UserError
 from mixcl.losses import NegativesSource, Objective, Queue
 
@@ -158,10 +158,8 @@ def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
 
 def check_whole_patches(backbone: nn.Module, image: Tensor, advice: str) -> None:
     """Raise UserError, with ``advice``, if the backbone's patches (if any) do not fill an image (3, h, w)."""
-    patch_size, (height, width) = getattr(backbone, 'patch_size', None), image.shape[-2:]
-    if patch_size is None and isinstance(backbone, VisionTransformer):  # does not store it
-        (patch_size, _) = backbone.patch_embed.projection.kernel_size
-    if isinstance(patch_size, int) and (height % patch_size or width % patch_size):
+    patch_size, (height, width) = patch_size_of(backbone), image.shape[-2:]
+    if patch_size is not None and (height % patch_size or width % patch_size):
         raise UserError(
             f'images of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
             f'model.backbone; {advice}'

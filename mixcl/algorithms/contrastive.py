@@ -19,10 +19,12 @@ from mixcl.algorithms.checks import (
     check_queues,
     check_widths,
 )
+from mixcl.algorithms.derived import neck_of, with_widths
 from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level, check_settings
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
+from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
 from mixcl.encoders.passes import Inputs, backbone_features, level_of, project, stream_of
@@ -48,7 +50,8 @@ class ContrastiveLearner(Learner):
 
     Args:
         backbone: config of the backbone; its last output is used, (R, C) or (R, C, h, w).
-        neck: config of the projector, (R, C) -> (R, D).
+        neck: config of the projector, (R, C) -> (R, D). Leave out its ``in_channels``, which is C, and wherever D is
+            needed again (predictor, queues, DINO's prototypes, SwAV's channels) leave that out, too.
         predictor: config of the predictor of queries, (R, D) -> (R, D); None for no predictor.
         target: config of the target encoder, for example ``dict(type='EMA', momentum=0.996)``.
         objective: config of the objective, for example ``dict(type='InfoNCE', temperature=0.2)``.
@@ -65,7 +68,7 @@ class ContrastiveLearner(Learner):
         patches: settings of rows with ``level='patch'``: ``objective`` (default: a second one like that of images)
             and ``tokens``, the largest number of query patches per image (default: all). These rows use the same neck
             and predictor.
-        memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
+        memory: queues of keys by name, for example ``dict(queue=dict(size=65536, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
     Attributes:
@@ -104,11 +107,12 @@ class ContrastiveLearner(Learner):
         )
         # All that mixers then do with pixels is to move them, and half of the bytes move faster.
         self.data_preprocessor.follows_autocast = self.recipe.mixer is None or self.recipe.mixer.keeps_place
-        self._read_table(terms, objective, patches, memory or {})
+        width = neck.get('out_channels')
+        predictor, objective, patches, memory = with_widths(width, predictor, objective, patches, memory or {})
+        self._read_table(terms, objective, patches, memory)
         check_joint(joint, self.recipe.names)
         check_widths(neck, predictor, self.objectives, self.queues)
         self.joint = joint
-        self.neck_channels = neck.get('in_channels')
         self._build_encoders(backbone, neck, predictor, target)
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
@@ -141,6 +145,10 @@ class ContrastiveLearner(Learner):
         self.backbone = MODELS.build(backbone)
         check_keep(self.recipe.keep, self.query_names, self.backbone)
         check_masks(self.recipe.masks, {term.query for term in self.terms}, self.backbone)
+        if self.recipe.mixer is not None:
+            self.recipe.mixer.follow(plain_patch_size(self.backbone))
+        neck = neck_of(neck, self.backbone, backbone.get('in_channels', 3))
+        self.neck_channels = neck.get('in_channels')
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from mmpretrain.models import BaseSelfSupervisor
+from mmpretrain.models import MAE, BaseSelfSupervisor, SimMIM
 from mmpretrain.registry import MODELS as MMPRETRAIN
 from mmpretrain.structures import DataSample
 from torch import Tensor, nn
 
+from mixcl.algorithms.derived import completed, decoders_of_mae, decoders_of_simmim
 from mixcl.algorithms.learner import Learner
 from mixcl.encoders.passes import pooled_output
 from mixcl.registry import MODELS
@@ -21,6 +22,8 @@ class SelfSupervised(Learner):
     the arguments, losses and weights of ``mmpretrain.MAE``. Its parts are named with their scope, such as
     ``mmpretrain.MAEViT``. Random draws in training, such as masks, come from the global generators, which the loop
     seeds by (seed, step, rank).
+
+    MAE and SimMIM take the sizes of their decoder and head (patches, widths) from the backbone unless they are given.
     """
 
     extract_feat: Callable[[Tensor], Any]
@@ -28,6 +31,8 @@ class SelfSupervised(Learner):
     def __init__(self, *args: Any, data_preprocessor: dict | nn.Module | None = None, **kwargs: Any) -> None:
         # mmpretrain names its preprocessor without a scope, and mixcl's registry cannot find that.
         preprocessor = data_preprocessor or dict(type='mixcl.ViewPreprocessor')
+        if isinstance(self, (MAE, SimMIM)) and isinstance(kwargs.get('backbone'), dict):
+            kwargs |= _with_decoders(self, **kwargs)
         super().__init__(*args, data_preprocessor=preprocessor, **kwargs)
 
     def forward(self, inputs: Any, data_samples: list[DataSample] | None = None, mode: str = 'tensor') -> Any:
@@ -40,6 +45,16 @@ class SelfSupervised(Learner):
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
         return pooled_output(self.extract_feat(images), self.backbone)
+
+
+def _with_decoders(owner: object, backbone: dict, **parts: Any) -> dict[str, Any]:
+    """Build the backbone, and return it with the configs of neck and head completed."""
+    built = MMPRETRAIN.build(backbone)
+    facts = decoders_of_mae(built) if isinstance(owner, MAE) else decoders_of_simmim(built)
+    configs = {
+        place: completed(parts[place], place, facts[place]) for place in facts if isinstance(parts.get(place), dict)
+    }
+    return dict(backbone=built, **configs)
 
 
 def move(samples: list[DataSample], device: torch.device) -> None:

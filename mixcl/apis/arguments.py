@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from mixcl.errors import UserError
-from mixcl.experiments.checks.keys import suggest
+from mixcl.recipes.checks.keys import suggest
 
 F = TypeVar('F', bound=Callable)
 

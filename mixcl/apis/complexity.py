@@ -16,7 +16,7 @@ from mixcl.algorithms import Learner
 from mixcl.engine.runners.quiet_runner import put_channels_last, with_fused_optimizer
 from mixcl.engine.runners.trial_step import synthetic_batch
 from mixcl.errors import UserError
-from mixcl.experiments.paths import pretrains, whole_model
+from mixcl.recipes.paths import pretrains, whole_model
 from mixcl.registry import MODELS
 
 FLOPS, MEMORY, SECONDS = 'GFLOPs per image', 'peak memory (GiB)', 'seconds per iteration'

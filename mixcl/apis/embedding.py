@@ -16,7 +16,7 @@ from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import collate_one_size
 from mixcl.evaluation.features import features_of
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.subject import read_subject
 from mixcl.terminal import progress
 from mixcl.weights import Encoder
 from mixcl.weights.preprocess import Picture, Preprocess

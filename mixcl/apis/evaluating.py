@@ -12,16 +12,17 @@ from mmengine.dist import get_world_size
 
 import mixcl
 from mixcl.apis.arguments import named
-from mixcl.engine.runners.processes import join_processes, on_main_process, process_count
+from mixcl.distributed import process_count
+from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, default_folder
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
-from mixcl.experiments.evaluations.plan import Evaluation, planned
-from mixcl.experiments.subject import Subject, read_subject
 from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.quiet_log import tell
+from mixcl.recipes.evaluations.plan import Evaluation, planned
+from mixcl.recipes.subject import Subject, read_subject
 from mixcl.shipped import name_of, shipped
 from mixcl.weights import allow_pickle as pickle_allowed
 

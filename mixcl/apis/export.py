@@ -13,13 +13,13 @@ from mmengine.config import Config
 from mixcl.apis.arguments import named
 from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_results, table
-from mixcl.experiments.evaluations.adaptation import BATCH_NORMS, image_size
-from mixcl.experiments.image_sources import image_pipeline
-from mixcl.experiments.options.image_size import output_size
-from mixcl.experiments.paths import preprocessors_of
-from mixcl.experiments.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
 from mixcl.quiet_log import tell
+from mixcl.recipes.evaluations.adaptation import BATCH_NORMS, image_size
+from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.paths import preprocessors_of
+from mixcl.recipes.sizes import output_size
+from mixcl.recipes.subject import RANDOM, Subject, read_subject
 from mixcl.weights import load_encoder
 from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 

@@ -14,10 +14,10 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
 from mixcl.evaluation.functional.quality import effective_rank
 from mixcl.evaluation.small_data import untrained
-from mixcl.experiments.image_sources import image_pipeline
-from mixcl.experiments.paths import innermost
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
+from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.paths import innermost
 from mixcl.registry import HOOKS
 from mixcl.visualization.gallery import Gallery
 from mixcl.visualization.images_hook import side_of

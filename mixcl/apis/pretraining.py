@@ -12,12 +12,12 @@ from mmengine.config import Config
 from mixcl.apis.arguments import named
 from mixcl.apis.training import run
 from mixcl.datasets.image_digest import image_digest
-from mixcl.engine.runners.processes import process_count
+from mixcl.distributed import process_count
 from mixcl.engine.runners.same_run import changed_settings, keeps_computation
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
-from mixcl.experiments.options.fit import Fit
-from mixcl.experiments.prepared import Options, prepared_to_train
+from mixcl.recipes.length import Fit
+from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import config_of
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
@@ -56,7 +56,7 @@ def pretrain(
         num_workers: processes that load images, on each of the training processes.
         amp: train under bfloat16 autocast; by default on a GPU.
         cfg_options: override values of the config, by dotted names.
-        **options: see :class:`~mixcl.experiments.prepared.Options`: name, image_size, pretrained, max_time and others.
+        **options: see :class:`~mixcl.recipes.prepared.Options`: name, image_size, pretrained, max_time and others.
 
     Returns:
         The checkpoint of the last epoch; ``mixcl.load_backbone``, ``mixcl.embed`` and ``mixcl.export`` read it.
@@ -74,8 +74,6 @@ def pretrain(
     if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
         raise UserError(f'`image_size={image_size!r}` is no whole number of at least 1; leave it out for one that fits')
     overrides: dict[str, Any] = {} if seed is None else {'randomness.seed': seed}
-    if lr is not None:
-        overrides |= {'optim_wrapper.optimizer.lr': lr, 'auto_scale_lr.enable': False}
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
     asked = Options(
@@ -83,6 +81,7 @@ def pretrain(
         resume='auto' if continued else None,
         data=str(data) if ':' in str(data) else f'folder:{data}',
         backbone=None if model is None else str(model),
+        lr=lr,
         fit=Fit(epochs, batch_size, num_workers, process_count(launcher)),
         amp=torch.cuda.is_available() if amp is None else amp,
         cfg_options={**overrides, **(cfg_options or {})},

@@ -14,10 +14,10 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.forecast import ForecastHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
-from mixcl.experiments.options.own_data import survey
-from mixcl.experiments.paths import innermost, kind_of
-from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.own_data import survey
+from mixcl.recipes.paths import innermost, kind_of
+from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.shipped import default_work_dir
 from mixcl.weights import allow_pickle
 
@@ -30,7 +30,7 @@ def train(config: str | Path, **options: Any) -> Runner:
 
     Args:
         config: file, or name of a config that comes with mixcl.
-        **options: see :class:`~mixcl.experiments.prepared.Options`.
+        **options: see :class:`~mixcl.recipes.prepared.Options`.
 
     Returns:
         The runner at the end of the run: its ``model`` is trained, its ``work_dir`` has logs and checkpoints.

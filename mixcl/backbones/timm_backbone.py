@@ -1,17 +1,20 @@
 """Any timm model by its name, with one vector per image."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import timm
 import torch
-from timm.models import Eva, VisionTransformer
+from timm.models import Eva, NaFlexVit, VisionTransformer
+from timm.models.naflexvit import NaFlexVitCfg
 from torch import Tensor, nn
 
 from mixcl.backbones.names import unknown_name
 from mixcl.backbones.position_grids import grid_of_tokens, resized
 from mixcl.backbones.wrapped_backbone import WrappedBackbone, as_tuple
 from mixcl.errors import UserError
-from mixcl.registry import MODELS
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MODELS, keywords_of
 
 RESERVED_ARGUMENTS = frozenset({'pretrained', 'checkpoint_path', 'num_classes', 'in_chans', 'features_only'})
 """Arguments of timm that users may not set: weights come from ``--pretrained``."""
@@ -24,8 +27,9 @@ class TimmBackbone(WrappedBackbone):
     (mmpretrain's ``TIMMBackbone`` removes the pooling, and with it the last norm of a ConvNeXt: vision transformers
     return all tokens, and Swin transformers channels-last maps. It also lets timm draw the weights twice.)
 
-    ``patch_size`` and, if it is fixed, ``img_size`` are those of the model. ``forward`` can drop patches only for
-    timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as in DINOv3).
+    ``patch_size`` and, if it is fixed, ``img_size`` are those of the model; ``arguments`` are those that build it for
+    encoding. ``forward`` can drop patches only for timm's ``VisionTransformer`` and ``Eva`` (with rotary
+    positions, as in DINOv3).
 
     Args:
         name: for example 'vit_small_patch16_224', 'convnext_tiny', 'swin_tiny_patch4_window7_224'.
@@ -34,7 +38,12 @@ class TimmBackbone(WrappedBackbone):
         in_channels: channels of the images.
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
+        img_size: size of the images, one side or (height, width), for models that embed positions; they then take
+            other sizes, too, such as those of local crops.
         **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+
+    A model whose class takes no ``img_size`` (ResNet, ConvNeXt) or ``drop_path_rate`` ignores it. What ``arguments``
+    give takes precedence.
 
     Raises:
         UserError: if timm has no such model.
@@ -47,14 +56,19 @@ class TimmBackbone(WrappedBackbone):
         in_channels: int = 3,
         drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
+        img_size: int | Sequence[int] | None = None,
         **training: Any,
     ) -> None:
-        dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models take it
-        model: Any = create_model(name, dropping | (arguments or {}), in_channels)
+        given = arguments or {}
+        wanted: dict[str, Any] = {} if img_size is None else dict(img_size=img_size, dynamic_img_size=True)
+        wanted |= dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}
+        taken = _taken(wanted, name, given) | given
+        model: Any = create_model(name, taken, in_channels)
         super().__init__(model, **training)
-        embedding: Any = getattr(model, 'patch_embed', None)
-        if frozen_patch_embed and embedding is not None:
-            embedding.requires_grad_(False)
+        self.arguments = {key: value for key, value in taken.items() if key in given or key != 'drop_path_rate'}
+        embedding: Any = getattr(model, 'embeds' if isinstance(model, NaFlexVit) else 'patch_embed', None)
+        if frozen_patch_embed and embedding is not None:  # NaFlexViT's has the positions, too
+            (embedding.proj if isinstance(model, NaFlexVit) else embedding).requires_grad_(False)
         self.patch_size = embedding.feat_ratio() if hasattr(embedding, 'feat_ratio') else None
         self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None
         self.drops_patches = isinstance(model, (VisionTransformer, Eva))
@@ -112,6 +126,16 @@ class KeptPatches(nn.Module):
         kept = torch.take_along_dim(embedded[:, self.num_prefix_tokens :], self.tokens[..., None], dim=1)
         kept = torch.cat([embedded[:, : self.num_prefix_tokens], kept], dim=1)
         return (kept, self.tokens) if self.return_indices else kept
+
+
+def _taken(wanted: dict[str, Any], name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the wanted arguments that the class of a model takes."""
+    if not wanted:
+        return {}
+    with torch.device('meta'), undisturbed_generators():
+        model = create_model(name, arguments)
+    known = {*keywords_of(type(model)), *(keywords_of(NaFlexVitCfg) if isinstance(model, NaFlexVit) else ())}
+    return {key: value for key, value in wanted.items() if key in known}
 
 
 def create_model(name: str, arguments: dict[str, Any], in_channels: int = 3) -> nn.Module:

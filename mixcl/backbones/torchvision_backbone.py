@@ -1,5 +1,7 @@
 """Any torchvision image classifier by its name, without the classification layers."""
 
+import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import torchvision
@@ -8,7 +10,7 @@ from torch import nn
 from mixcl.backbones.names import unknown_name
 from mixcl.backbones.wrapped_backbone import WrappedBackbone
 from mixcl.errors import UserError
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, keywords_of
 
 CLASSIFIERS = ('fc', 'classifier', 'head', 'heads')
 """Names of the last part of torchvision's models."""
@@ -25,6 +27,8 @@ class TorchvisionBackbone(WrappedBackbone):
         name: for example 'resnet50'.
         arguments: arguments of the model, for example ``dict(zero_init_residual=True)``.
         in_channels: channels of the images; the first convolution is replaced unless 3.
+        img_size: side of the images, (height, width) if these are equal, for vision transformers; other models ignore
+            it. ``image_size`` in ``arguments`` takes precedence.
         **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
@@ -32,18 +36,35 @@ class TorchvisionBackbone(WrappedBackbone):
     """
 
     def __init__(
-        self, name: str, arguments: dict[str, Any] | None = None, in_channels: int = 3, **training: Any
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        in_channels: int = 3,
+        img_size: int | Sequence[int] | None = None,
+        **training: Any,
     ) -> None:
         known = torchvision.models.list_models(module=torchvision.models)
         if name not in known:
             raise UserError(unknown_name('torchvision', name, known))
-        model = torchvision.models.get_model(name, weights=None, **(arguments or {}))
+        builder = torchvision.models.get_model_builder(name)
+        kind = inspect.signature(builder).return_annotation
+        sized = dict(image_size=_side(name, img_size)) if img_size and 'image_size' in keywords_of(kind) else {}
+        given = sized | (arguments or {})
+        model: Any = builder(weights=None, **given)
         for last in CLASSIFIERS:
             _without_linear(model, last)
         _without_branches(model)
         if in_channels != 3:
             _replace_first_convolution(model, in_channels)
         super().__init__(model, **training)
+        self.arguments = given
+
+
+def _side(name: str, size: int | Sequence[int]) -> int:
+    sides = {size} if isinstance(size, int) else set(size)
+    if len(sides) > 1:
+        raise UserError(f'torchvision:{name} takes square images only, not img_size={size!r}')
+    return sides.pop()
 
 
 def _without_linear(model: nn.Module, name: str) -> None:

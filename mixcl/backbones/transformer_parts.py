@@ -34,6 +34,9 @@ def transformer_parts(backbone: nn.Module) -> TransformerParts | None:
             case timm.models.VisionTransformer() | timm.models.Eva():
                 has_class = module.cls_token is not None
                 return TransformerParts(module.blocks, module.norm, module.num_prefix_tokens, has_class)
+            case timm.models.NaFlexVit():
+                has_class = module.has_class_token
+                return TransformerParts(module.blocks, module.norm, module.num_prefix_tokens, has_class)
             case torchvision.models.VisionTransformer():
                 return TransformerParts(module.encoder.layers, module.encoder.ln, 1, True)
     return None

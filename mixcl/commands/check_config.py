@@ -19,10 +19,10 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     from mixcl.engine.runners.dry_run import check_start
-    from mixcl.experiments.data_roots import check_data_roots, check_metric_files
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.data_roots import check_data_roots, check_metric_files
+    from mixcl.recipes.prepared import prepared
 
-    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root, processes=args.processes)
     if not args.no_data:
         try:
             check_data_roots(cfg)

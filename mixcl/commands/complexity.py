@@ -27,7 +27,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     from mixcl.apis.complexity import SyntheticIteration, measure, paper_values
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.prepared import prepared
 
     cfg = prepared(args.config, cfg_options=args.cfg_options, smoke=args.smoke, amp=args.amp)
     batch_size = args.batch_size

@@ -65,9 +65,9 @@ def extract(args: Namespace) -> None:
     from mixcl.algorithms.checks import check_whole_patches
     from mixcl.datasets import KeyedDataset
     from mixcl.evaluation.feature_files import extract_to_files, open_folder
-    from mixcl.experiments.image_sources import config_images, source_images
-    from mixcl.experiments.prepared import prepared
-    from mixcl.experiments.subject import read_subject
+    from mixcl.recipes.image_sources import config_images, source_images
+    from mixcl.recipes.prepared import prepared
+    from mixcl.recipes.subject import read_subject
 
     device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     if device == 'cuda' and not torch.cuda.is_available():

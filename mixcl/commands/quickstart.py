@@ -42,15 +42,15 @@ def run(args: Namespace) -> None:
     import torch
 
     from mixcl.engine.runners.launch import build_runner
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.prepared import Options, prepared_to_train
     from mixcl.visualization.canvas import write
     from mixcl.visualization.curves import curves_figure
     from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
     from mixcl.visualization.report import write_report
 
     started = time.perf_counter()
-    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
-    cfg.work_dir = args.work_dir
+    options = Options(work_dir=args.work_dir, cfg_options=args.cfg_options, data_root=args.data_root)
+    cfg = prepared_to_train(args.config, options)
     if not (cfg.get('val_dataloader') and mixed_streams(cfg)):
         raise UserError(f'--config {args.config}: the quick start is for configs that mix images and validate')
     torch.set_num_threads(min(2, torch.get_num_threads()))

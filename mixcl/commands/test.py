@@ -32,8 +32,8 @@ def run(args: Namespace) -> None:
     if args.out and not args.out.endswith('.json'):
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     from mixcl.engine.runners.launch import build_runner
-    from mixcl.experiments.prepared import Options, prepared_to_test
     from mixcl.files import check_writable, written_whole
+    from mixcl.recipes.prepared import Options, prepared_to_test
 
     options = arguments_of(args)
     config, checkpoint, out = (options.pop(name) for name in ('config', 'checkpoint', 'out'))

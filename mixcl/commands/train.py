@@ -38,7 +38,9 @@ def add_options(parser: ArgumentParser) -> None:
     add_allow_pickle(parser)
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
     parser.add_argument('--compile', action='store_true', help='compile the blocks of the backbone: for GPUs')
-    parser.add_argument('--auto-scale-lr', action='store_true', help='scale the learning rate with the global batch')
+    parser.add_argument(
+        '--auto-scale-lr', action='store_true', help="scale the rate with the batch; a recipe's follows by itself"
+    )
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
     parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos, from the first epoch on')
     parser.add_argument(
@@ -54,7 +56,7 @@ def add_options(parser: ArgumentParser) -> None:
         '--image-size', type=int, metavar='PIXELS', help='size of the images of model, views and evaluation'
     )
     parser.add_argument('--smoke', action='store_true', help='20 steps on synthetic images at reduced size')
-    add_overrides(parser, 'override values, such as model.mixer.num_mix=2 train_cfg.max_epochs=100')
+    add_overrides(parser, 'override values, such as model.mixer.num_mix=2 schedule.epochs=100')
     add_launcher(parser)
 
 
@@ -72,7 +74,7 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     from mixcl.algorithms import Learner
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook
-    from mixcl.experiments.evaluations.recipes import data_of_name
+    from mixcl.recipes.evaluations.recipes import data_of_name
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']

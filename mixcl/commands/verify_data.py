@@ -59,10 +59,10 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     from mmengine.registry import DefaultScope
 
     from mixcl.datasets import ImageFolder, KeyedDataset
-    from mixcl.experiments.data_roots import check_data_roots, data_sets
-    from mixcl.experiments.options.own_data import source_config
-    from mixcl.experiments.paths import kind_of
-    from mixcl.experiments.prepared import prepared
+    from mixcl.recipes.data_roots import check_data_roots, data_sets
+    from mixcl.recipes.own_data import source_config
+    from mixcl.recipes.paths import kind_of
+    from mixcl.recipes.prepared import prepared
     from mixcl.registry import DATASETS
     from mixcl.shipped import known_configs
 

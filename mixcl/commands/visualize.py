@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FIGURES = dict(
     mix='originals and mixtures of a pretraining config, with the share of each source image',
     views='what augmentation does to images, with the parameters under each view',
-    attention='heads of the last block and rollout, or activation maps; of mixtures the share of each source',
+    attention='heads of the last block of a vision transformer, and rollout; of mixtures the share of each source',
     similarity='cosines of what the loss compares beside its target, before and after training',
     keys='how similar keys of the same image, of its class and of other classes are to a query',
     neighbours='images and their nearest neighbours',
@@ -71,15 +71,12 @@ def run(args: Namespace) -> None:
 
 
 def figure_of_images(args: Namespace) -> 'Figure':
-    from mixcl.experiments.options.smoke import shrink_to_smoke
     from mixcl.visualization.figures import drawn
     from mixcl.visualization.pictured import read_pictured
 
     options = {name: value for name in OPTIONS if (value := getattr(args, name, None)) is not None}
     source = f'folder:{Path(args.images)}' if args.images else args.data
-    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
-    if args.smoke:
-        shrink_to_smoke(pictured.config)
+    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source, args.smoke)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
     return drawn(args.figure, pictured, **options)

@@ -20,7 +20,7 @@ def run(args: Namespace) -> None:
     if not 0 <= args.score_threshold <= 1:
         raise UserError(f'--score-threshold is a share between 0 and 1, not {args.score_threshold}')
     from mixcl.detection.figures import draw_detections  # its error says how to install detection
-    from mixcl.experiments.prepared import Options, prepared_to_test
+    from mixcl.recipes.prepared import Options, prepared_to_test
 
     options = dict(cfg_options=args.cfg_options, data_root=args.data_root)
     cfg = prepared_to_test(args.config, args.checkpoint, Options(work_dir=f'{args.out_dir}/log', **options))

@@ -43,7 +43,7 @@ class ShuffledEMA(EMA):
         if processes == 1 and (batch_size % self.groups or batch_size < 2 * self.groups):
             raise UserError(
                 f'ShuffledEMA: a batch of {batch_size} images cannot be encoded in groups={self.groups} equal parts of '
-                'at least two; set model.target.groups to a smaller divisor of train_dataloader.batch_size'
+                'at least two; set model.target.groups to a smaller divisor of the batch'
             )
 
     def _encode(self, name: str, images: Tensor, key: tuple[int, int]) -> Tensor:

@@ -3,7 +3,6 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from mmengine.model import BaseModel
 from torch import Tensor, distributed, nn
 from torch.utils.data import DataLoader
 
+from mixcl.encoders.widths import evaluating
 from mixcl.errors import UserError
 from mixcl.terminal import progress
 
@@ -46,19 +46,6 @@ def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
 
 LABELS: dict[str, ReadLabels] = {'class': class_labels, 'multiple': presence_labels}
 """Readers of labels, by the names of the kinds in configs."""
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode without gradients, and restore the mode of each of its parts afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training
 
 
 Step = Callable[[dict], Mapping[str, Any]]

@@ -14,7 +14,7 @@ number has these keys, the last five if they are known:
     pretrained_on   pretraining data
     epochs          of pretraining, or of training from scratch
     config          our config for this pretraining, as ``config_name`` in checkpoints
-    settings        overrides that turn this config into the number's recipe, as ``--cfg-options`` takes them
+    settings        facts that turn this config into the number's recipe, as ``--cfg-options`` takes them
     condition       settings of the protocol that the number belongs to, as in ``protocol`` of recipes: the recipe,
                     ``{'recipe': 'deit'}``, wherever a protocol has several, or the subset of labels
 """
@@ -27,10 +27,13 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.experiments.difference import differences
-from mixcl.experiments.evaluations.recipes import parts_of_name
-from mixcl.experiments.options.run import RANDOM
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.difference import differences
+from mixcl.recipes.evaluations.recipes import parts_of_name
+from mixcl.recipes.making import made
+from mixcl.recipes.options import override_facts
+from mixcl.recipes.reading import read_config
+from mixcl.recipes.run_options import RANDOM
+from mixcl.recipes.subject import Subject
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """Prefixes of the settings that all runs of one recipe share, apart from where the data lie."""
@@ -75,10 +78,11 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
     The comparison covers the model, the training images with their augmentation, and whatever else a row of the same
     config overrides. Other settings, such as batch size and learning rate, may differ.
     """
-    expected = Config.fromfile(configs / f'{row["config"]}.py')
-    expected.merge_from_dict(dict(row.get('settings', {})))
-    places = (*RECIPE, *(key for other in _matching_rows(config=row['config']) for key in other.get('settings', {})))
-    changes = differences(expected.to_dict(), trained.to_dict())
+    recipe = read_config(configs / f'{row["config"]}.py')
+    override_facts(recipe, row.get('settings', {}))
+    others = {key for other in _matching_rows(config=row['config']) for key in other.get('settings', {})}
+    places = (*RECIPE, *(f'recipe.{key}' for key in others))
+    changes = differences(made(recipe, 1).to_dict(), trained.to_dict())
     return not any(change.path.startswith(places) and not change.path.endswith(PLACES) for change in changes)
 
 

@@ -10,10 +10,10 @@ from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.results import Row
-from mixcl.experiments.evaluations.plan import Evaluation
-from mixcl.experiments.options.run import use_pretrained
-from mixcl.experiments.subject import Subject
 from mixcl.files import written_whole
+from mixcl.recipes.evaluations.plan import Evaluation
+from mixcl.recipes.run_options import use_pretrained
+from mixcl.recipes.subject import Subject
 from mixcl.weights.run_state import checkpoints_of
 
 

@@ -11,9 +11,9 @@ from mmengine.runner import Runner
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
-from mixcl.experiments.paths import whole_model
 from mixcl.quiet_log import quieten
 from mixcl.randomness import seed_global_generators
+from mixcl.recipes.paths import whole_model
 from mixcl.registry import MODELS, build
 from mixcl.weights import Encoder
 

@@ -96,7 +96,7 @@ class Queue(nn.Module, NegativesSource):
         if num_keys > self.size:
             raise UserError(
                 f'the queue of {self.fed_by} holds size={self.size} keys, fewer than the {num_keys} keys of one step; '
-                'raise its size in model.memory, or lower train_dataloader.batch_size'
+                'raise its size in model.memory, or lower batch'
             )
 
     @torch.no_grad()

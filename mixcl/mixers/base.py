@@ -38,6 +38,10 @@ class Mixer(ABC):
             shares follow the patches that are kept.
         """
 
+    def follow(self, patch_size: int | None) -> None:  # noqa: B027
+        """Take settings from the side of the backbone's patches in pixels (None: it has none of one size), where the
+        config does not give them. Called once, before any mixing."""
+
     def check(self, num_images: int, height: int, width: int) -> None:  # noqa: B027
         """Raise :class:`~mixcl.errors.UserError` if a batch of this size cannot be mixed. By default any can."""
 

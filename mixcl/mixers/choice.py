@@ -54,6 +54,10 @@ class Choice(Mixer):
     ) -> tuple[Tensor, Composition]:
         return plan.mixer.place(images, plan.plan, generator)
 
+    def follow(self, patch_size: int | None) -> None:
+        for mixer in self.mixers:
+            mixer.follow(patch_size)
+
     def check(self, num_images: int, height: int, width: int) -> None:
         for mixer in self.mixers:
             mixer.check(num_images, height, width)

@@ -32,7 +32,7 @@ def check_pairs(mixer: str, num_images: int) -> None:
     if num_images < 2:
         raise UserError(
             f'{mixer}: images are mixed in pairs, but one process sees batches of {num_images} image; raise '
-            'train_dataloader.batch_size to at least 2'
+            'batch (or at_once)'
         )
 
 

@@ -32,24 +32,37 @@ class PatchMix(Mixer):
     Args:
         num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
             configs use 2. From a sequence one number is drawn per step and process, for all views.
-        patch_size: side of a patch in pixels.
+        patch_size: side of a patch in pixels; by default that of the backbone, or 16 outside of a learner.
         probability: probability that a process mixes at all in a step; all views share the decision.
 
     Raises:
-        UserError: from :meth:`check` and :meth:`place`, if the image size is not a multiple of the patch size, or if
+        UserError: from :meth:`follow`, if neither the config nor the backbone has a patch size; from :meth:`check` and
+            :meth:`place`, if the image size is not a multiple of the patch size, or if
             M exceeds the number of patches; from :meth:`check`, if M exceeds the batch of one process.
     """
 
     keeps_place = True
 
-    def __init__(self, num_mix: int | Sequence[int] = 3, patch_size: int = 16, probability: float = 1.0) -> None:
+    def __init__(
+        self, num_mix: int | Sequence[int] = 3, patch_size: int | None = None, probability: float = 1.0
+    ) -> None:
         self.num_mix = tuple(num_mix) if isinstance(num_mix, Sequence) else (num_mix,)
         if not self.num_mix or not all(map(COUNT.holds, self.num_mix)):
             raise UserError(f'PatchMix: num_mix must be a positive integer or several of them, not {num_mix!r}')
-        check_range('PatchMix', COUNT, patch_size=patch_size)
+        self.patch_size, self.follows = (16, True) if patch_size is None else (patch_size, False)
+        check_range('PatchMix', COUNT, patch_size=self.patch_size)
         check_range('PatchMix', SHARE, probability=probability)
-        self.patch_size = patch_size
         self.probability = probability
+
+    def follow(self, patch_size: int | None) -> None:
+        if not self.follows:
+            return
+        if patch_size is None:
+            raise UserError(
+                'PatchMix: patch_size is missing, and model.backbone has no patches of one size to take it from; write '
+                'model.mixer.patch_size, for example 16'
+            )
+        self.patch_size = patch_size
 
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> PatchMixPlan:
         apply, choice = torch.rand(2, generator=generator).tolist()
@@ -72,7 +85,7 @@ class PatchMix(Mixer):
         if max(self.num_mix) > num_images:
             raise UserError(
                 f'PatchMix: num_mix={max(self.num_mix)} images cannot be mixed from the {num_images} images that one '
-                f'process sees; raise train_dataloader.batch_size or lower num_mix'
+                f'process sees; raise batch (or at_once), or lower num_mix'
             )
 
     def _grid(self, height: int, width: int, num_mix: int) -> tuple[int, int]:

@@ -41,7 +41,7 @@ class RegionSwap(Mixer):
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
-        cell: side of a cell in pixels; 32 for images of 224, 4 for images of 32.
+        cell: side of a cell in pixels; by default two patches of the backbone, 32 if it has no patches.
         cells: possible heights and widths of the rectangle in cells; height and width are drawn independently.
 
     Raises:
@@ -51,13 +51,17 @@ class RegionSwap(Mixer):
 
     keeps_place = True
 
-    def __init__(self, pairing: str = 'flip', cell: int = 32, cells: Sequence[int] = (3, 4, 5)) -> None:
-        check_range('RegionSwap', COUNT, cell=cell)
+    def __init__(self, pairing: str = 'flip', cell: int | None = None, cells: Sequence[int] = (3, 4, 5)) -> None:
+        self.cell, self.follows = (32, True) if cell is None else (cell, False)
+        check_range('RegionSwap', COUNT, cell=self.cell)
         if not isinstance(cells, Sequence) or not cells or not all(map(COUNT.holds, cells)):
             raise UserError(f'RegionSwap: cells must be a list of positive integers, not {cells!r}')
         self.pairing = find_pairing(pairing)
-        self.cell = cell
         self.cells = tuple(cells)
+
+    def follow(self, patch_size: int | None) -> None:
+        if self.follows and patch_size is not None:
+            self.cell = 2 * patch_size
 
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> RegionPlan:
         owner, partner = self.pairing(num_images, generator)

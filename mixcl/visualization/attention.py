@@ -8,20 +8,14 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MIXERS
-from mixcl.visualization.attention_maps import (
-    activation_shares,
-    attention_layers,
-    last_map,
-    patch_shares,
-    rollout,
-    shares_by_source,
-)
-from mixcl.visualization.canvas import PALETTE, heat, plain, show
+from mixcl.visualization.attention_maps import attention_layers, patch_shares, rollout, shares_by_source
+from mixcl.visualization.canvas import PALETTE, finished, heat, plain, show
 from mixcl.visualization.gallery import displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
 
@@ -32,13 +26,18 @@ MIXTURES = 3
 def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]]:
     """Return what to draw beside each image: its kind, and named maps (B, h, w) that each sum to 1.
 
-    The maps are attention of the class token or else of the patches; other architectures have activation maps. The
-    last map is counted by source.
+    The maps are attention of the class token or else of the patches. The last map is counted by source.
+
+    Raises:
+        UserError: if the backbone is no vision transformer whose attention is known.
     """
     parts = transformer_parts(backbone)
     layers = attention_layers(backbone, images) if parts else []
     if not parts or not layers:
-        return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
+        raise UserError(
+            f'{type(backbone).__name__} has no attention between patches that could be drawn, as vision transformers '
+            'have; draw `neighbours` or `map` of it'
+        )
     tokens, size = (parts.num_prefix_tokens, parts.has_class_token), images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
@@ -48,10 +47,10 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
 
 
 def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
-    """Draw heads of the last block and rollout, or activation maps; for mixtures, also the share of each source.
+    """Draw heads of the last block and rollout; for mixtures, also the share of each source.
 
     Raises:
-        UserError: if there are too few images, or the backbone has neither attention nor maps.
+        UserError: if there are too few images, or the backbone has no attention.
     """
     model = pictured.model
     gallery = gallery_of(pictured, num_images, num_images)
@@ -60,34 +59,32 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
     backbone: Any = model.backbone
     seen = displayed(pictured.config, pixels)
     kind, maps = maps_of(backbone, inputs)
-    mixtures = _mixtures(pictured, inputs, seen)
-    rows, columns = num_images, 1 + len(maps)
-    extra = min(MIXTURES, num_images) if mixtures else 0
-    lying = columns == 2  # each map below its image: beside it, the figure would be long and thin
-    height, width = (columns, rows) if lying else (rows, columns)
-    figure = Figure(figsize=(max(1.35 * width, 7.5), 1.5 * (height + extra) + 1), layout='constrained')
-    parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
-    what = ', last block' if len(maps) > 1 else f', as {type(backbone).__name__} has no attention'
-    parts[0].suptitle(f'{plain(pictured.name, 80)}: {kind}{what}', fontsize=10)
-    axes = parts[0].subplots(height, width, squeeze=False)
-    for row, (image, *others) in enumerate(axes.T if lying else axes):
+    mixtures = _mixtures(pictured, backbone, inputs, seen)
+    columns, extra = 1 + len(maps), min(MIXTURES, num_images) if mixtures else 0
+    figure = Figure(figsize=(max(1.35 * columns, 7.5), 1.5 * (num_images + extra) + 1), layout='constrained')
+    parts: Any = figure.subfigures(2, 1, height_ratios=[num_images, extra * 1.15]) if extra else [figure]
+    parts[0].suptitle(f'{plain(pictured.name)}: {kind}, last block', fontsize=10)
+    for row, (image, *others) in enumerate(parts[0].subplots(num_images, columns, squeeze=False)):
         show(image, seen[row], f'image {row + 1}')
         for axis, (name, values) in zip(others, maps.items(), strict=True):
-            heat(axis, values[row], name if row == 0 or lying else '')
+            heat(axis, values[row], '' if row else name)
     if mixtures:
         _draw_mixtures(parts[1], *mixtures[1:], *maps_of(backbone, mixtures[0]), extra)
-    return figure
+    return finished(figure)
 
 
-def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
+def _mixtures(
+    pictured: Pictured, backbone: nn.Module, inputs: Tensor, seen: Tensor
+) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
     """Return mixtures as the model and as people see them, their composition and the sources shown; None if unknown."""
     settings = (pictured.config.get('model') or {}).get('mixer')
     if not settings:
         return None
     mixer = MIXERS.build(dict(settings))
     try:
+        mixer.follow(plain_patch_size(backbone))
         mixer.check(len(inputs), *inputs.shape[-2:])
-    except UserError:  # too few images
+    except UserError:  # too few images, or another backbone, without patches
         return None
     plan = mixer.plan(len(inputs), generator(pictured.seed, 'attention'))
     (mixed, composition), (visible, _) = (

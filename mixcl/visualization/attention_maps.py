@@ -1,4 +1,4 @@
-"""Where an encoder looks: attention of transformers, and the share of each place of a map in the feature."""
+"""Where a vision transformer looks: its attention, by block, patch and source."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from mixcl.errors import UserError
-from mixcl.evaluation.features import evaluating
+from mixcl.encoders.widths import evaluating
 
 
 class _Attention(TorchFunctionMode):
@@ -70,48 +69,6 @@ def patch_shares(attention: Tensor, num_prefix_tokens: int, has_class: bool, siz
     )
     down = round((rows.shape[-1] * size[0] / size[1]) ** 0.5)
     return (rows / rows.sum(dim=-1, keepdim=True)).unflatten(-1, (down, rows.shape[-1] // down))
-
-
-def activation_shares(maps: Tensor) -> Tensor:
-    """Compute the share (B, h, w) of each place of a map (B, C, h, w) in the length of its average; they sum to 1.
-
-    With the mean f over P places x, ``|f|^2 = sum x.f / P``: an exact division without a gradient. Places that point
-    away from f give 0, not less.
-    """
-    feature = maps.mean(dim=(2, 3), keepdim=True)
-    given = (maps * feature).sum(dim=1).clamp_min(0)
-    return given / given.sum(dim=(1, 2), keepdim=True).clamp_min(torch.finfo(given.dtype).tiny)
-
-
-def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
-    """Return the last output with two spatial dimensions, (B, C, h, w), of any part of a backbone.
-
-    Raises:
-        UserError: if there is none.
-    """
-    found: list[Tensor] = []
-
-    def note(_: nn.Module, __: Any, output: Any) -> None:
-        last = output[-1] if isinstance(output, (tuple, list)) and output else output
-        if isinstance(last, Tensor) and last.dim() == 4 and last.shape[1] != 1:
-            # Maps have the proportions of the images.
-            shapes, (height, width) = (last.shape[1:3], last.shape[2:]), images.shape[2:]
-            first, second = (abs(rows * width - columns * height) < max(height, width) for rows, columns in shapes)
-            channels_last = first and (not second or last.shape[3] > last.shape[1])
-            maps = last.movedim(3, 1) if channels_last else last
-            found.extend([maps] if maps.shape[2] * maps.shape[3] > 1 else [])
-
-    hooks = [module.register_forward_hook(note) for module in backbone.modules()]
-    with evaluating(backbone):
-        backbone(images)
-    for hook in hooks:
-        hook.remove()
-    if not found:
-        raise UserError(
-            f'{type(backbone).__name__} has neither the attention of a known vision transformer nor a map of more than '
-            'one place, so nothing can be drawn; larger images (`image_size`) give larger maps'
-        )
-    return found[-1].float()
 
 
 def shares_by_source(shares: Tensor, shown: Tensor, sources: int) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mixcl.errors import UserError
-from mixcl.visualization.canvas import PALETTE, plain
+from mixcl.visualization.canvas import PALETTE, finished, plain
 
 FEW = 30
 """Number of points below which a curve has markers: a run of one epoch has no line."""
@@ -57,7 +57,7 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
         if len(axis.lines) > 1:
             axis.legend(fontsize=6, framealpha=0.5)
         axis.grid(alpha=0.3)
-    return figure
+    return finished(figure)
 
 
 def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
@@ -68,7 +68,8 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
         for name, colour, style in zip(names, colours, styles, strict=False):
             if name in points:
                 label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
-                label = label if len(runs) == 1 else plain(Path(run).name) + (f': {label}' if len(names) > 1 else '')
+                if len(runs) > 1:
+                    label = plain(Path(run).name, 24) + (f': {label}' if len(names) > 1 else '')
                 marker = 'o' if len(points[name]) < FEW else None
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
-from mixcl.visualization.canvas import MARKERS, PALETTE, bare, plain
+from mixcl.visualization.canvas import MARKERS, PALETTE, bare, finished, plain
 from mixcl.visualization.gallery import gallery_of
 from mixcl.visualization.pictured import Pictured
 
@@ -61,15 +61,15 @@ def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne',
     for number, group in enumerate(present):
         colour, marker = PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
         across, up = points[groups == group].T
-        label = plain(name(group)) if number < MOST_NAMES else None
+        label = plain(name(group), 24) if number < MOST_NAMES else None
         axis.scatter(across, up, s=24, color=colour, marker=marker, alpha=0.75, linewidths=0, label=label)
     rest = f' (and {len(present) - MOST_NAMES} more)' if len(present) > MOST_NAMES else ''
     axis.legend(title=kind + rest, loc='center left', bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
     bare(axis)
-    axis.set_title(f'{title} of {len(features)} images: {plain(pictured.name, 60)}', fontsize=10)
+    axis.set_title(f'{title} of {len(features)} images: {plain(pictured.name)}', fontsize=10)
     if 2 <= len(present) < len(groups):
         parts = {'of the features': cluster_indices(features, groups), 'on the map': cluster_indices(points, groups)}
         measured = [f'{at}: DBI {x["davies_bouldin"]:.2f}, CHI {x["calinski_harabasz"]:.0f}' for at, x in parts.items()]
         meaning = 'How far groups are apart: Davies-Bouldin (DBI, lower is better), Calinski-Harabasz (CHI, higher)'
         axis.set_xlabel('\n'.join([meaning, *measured]), fontsize=8)
-    return figure
+    return finished(figure)

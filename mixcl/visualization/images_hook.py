@@ -12,9 +12,9 @@ from torch import Tensor
 
 from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
-from mixcl.experiments.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
+from mixcl.recipes.subject import default_encoder
 from mixcl.registry import HOOKS
 from mixcl.shipped import name_of
 from mixcl.weights import backbone_config

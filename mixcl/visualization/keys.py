@@ -12,9 +12,9 @@ from torch.nn.functional import normalize
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of
-from mixcl.experiments.paths import innermost
 from mixcl.randomness import generator
-from mixcl.visualization.canvas import PALETTE, plain, show
+from mixcl.recipes.paths import innermost
+from mixcl.visualization.canvas import PALETTE, finished, plain, show
 from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set
 
 QUERIES = 4
@@ -86,8 +86,8 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     for axis in axes.flat:
         axis.axis('on' if axis.images else 'off')
     _draw_means(parts[1].subplots(), kinds, found)
-    figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name, 70)}', fontsize=11)
-    return figure
+    figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name)}', fontsize=11)
+    return finished(figure)
 
 
 def _draw_means(axis: Axes, kinds: dict[str, Tensor], found: dict[str, Tensor]) -> None:

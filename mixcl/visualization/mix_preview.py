@@ -1,18 +1,21 @@
 """Pictures of the mixtures of a config."""
 
 from matplotlib.figure import Figure
-from mmengine.config import Config
-from torch.utils.data import Dataset
+from mmengine.config import Config, ConfigDict
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
+from mixcl.backbones.patch_size import plain_patch_size
+from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
-from mixcl.registry import MIXERS
-from mixcl.visualization.canvas import show
-from mixcl.visualization.pictured import training_crops, training_set
+from mixcl.mixers import Mixer
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MIXERS, MODELS, build
+from mixcl.visualization.canvas import finished, show
+from mixcl.visualization.pictured import spread, training_crops, training_set
 
 
-def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
+def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: KeyedDataset | None = None) -> Figure:
     """Draw originals and the mixtures that a pretraining config makes of them, with the sources' shares.
 
     ``dataset`` is the config's training set, if it is already built.
@@ -27,15 +30,24 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
     recipe = StreamRecipe(
         model.get('views') or dict(view1=1, view2=1),
         model.streams,
-        MIXERS.build(dict(model.mixer)),
+        _mixer(model),
         model.get('shared_plan', True),
     )
     images = dataset or training_set(cfg, num_images)
-    crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in range(num_images)])
+    crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in spread(len(images), num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
     return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)])
+
+
+def _mixer(model: ConfigDict) -> Mixer:
+    """Build the mixer of a model, which may cut images where the backbone does."""
+    with undisturbed_generators():
+        backbone = build(MODELS, model.backbone)
+    mixer: Mixer = MIXERS.build(dict(model.mixer))
+    mixer.follow(plain_patch_size(backbone))
+    return mixer
 
 
 def mixed_streams(cfg: Config) -> list[str]:
@@ -55,7 +67,7 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]]) -> Figure:
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
             show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
-    return figure
+    return finished(figure)
 
 
 def _shares(stream: Stream, row: int) -> str:

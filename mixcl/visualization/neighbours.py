@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.knn import nearest_neighbours
-from mixcl.visualization.canvas import bare, plain, show
+from mixcl.visualization.canvas import bare, finished, plain, show
 from mixcl.visualization.gallery import Gallery, displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
 from mixcl.weights.preprocess import Preprocess
@@ -58,8 +58,8 @@ def draw_found(name: str, preprocess: Preprocess, found: Mapping[Path, Sequence[
             bare(axis)
         for axis, (title, path) in zip(axes, shown, strict=False):
             show(axis, preprocess.shown(path), title, [plain(path.name, 16)])
-    figure.suptitle(f'{plain(name, 60)}: the nearest images, with cosines', fontsize=9)
-    return figure
+    figure.suptitle(f'{plain(name)}: the nearest images, with cosines', fontsize=9)
+    return finished(figure)
 
 
 def draw_neighbours(
@@ -85,8 +85,8 @@ def draw_neighbours(
                 axis.xaxis.label.set(color=RIGHT if right else WRONG, weight='normal' if right else 'bold')
     share = '' if labels is None else f'; of the same class: {(labels[indices] == labels[:, None]).float().mean():.0%}'
     figure.suptitle(
-        f'{plain(name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
+        f'{plain(name)}: the {k} nearest of {len(indices)} images, with cosines{share}'
         + ('\nthe worst mistakes first' if worst else '') + ('; bold: another class' if labels is not None else ''),
         fontsize=9,
     )  # fmt: skip
-    return figure
+    return finished(figure)

@@ -17,12 +17,12 @@ from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
-from mixcl.experiments.checks.check import check_config
-from mixcl.experiments.data_roots import check_data_roots, set_data_root
-from mixcl.experiments.options.own_data import use_data
-from mixcl.experiments.overrides import override
-from mixcl.experiments.prepared import prepared
-from mixcl.experiments.subject import Subject, read_subject
+from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.data_roots import check_data_roots, set_data_root
+from mixcl.recipes.overrides import override
+from mixcl.recipes.own_data import train_on
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
 from mixcl.shipped import name_of
 from mixcl.weights import Encoder, backbone_config, checked_run
@@ -86,7 +86,7 @@ class Pictured:
             return self.config
         cfg = copy.deepcopy(self.config)
         cfg.merge_from_dict(dict.fromkeys(('val_dataloader', 'test_dataloader')))
-        use_data(cfg, self.source, self.data_root)
+        train_on(cfg, self.source, self.data_root)
         return cfg
 
 
@@ -96,18 +96,21 @@ def read_pictured(
     overrides: dict | None = None,
     data_root: str | None = None,
     source: str | None = None,
+    smoke: bool = False,
 ) -> Pictured:
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
     ``config`` replaces the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and ``source``
-    is the same as for :func:`~mixcl.experiments.options.own_data.source_config`.
+    is the same as for :func:`~mixcl.recipes.own_data.source_config`.
 
     Raises:
         UserError: if the file cannot be read, or carries no config and none is given.
     """
     root = None if source else data_root
     if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
-        subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root)
+        subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root, smoke=smoke)
+    elif smoke:
+        raise UserError(f'`smoke` shrinks the model of a config, but {name} is a checkpoint: leave it out')
     else:
         subject = read_subject(name, config)
         known = subject.config or Config()
@@ -148,6 +151,11 @@ def features_of_views(
         return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
 
     return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
+
+
+def spread(images: int, shown: int) -> list[int]:
+    """Return indices of the images to show, evenly spaced: files are sorted, so the first ones are all of one class."""
+    return [(2 * number + 1) * images // (2 * shown) for number in range(shown)]
 
 
 def training_set(cfg: Config, least: int) -> KeyedDataset:

@@ -15,8 +15,8 @@ from mixcl.evaluation.small_data import untrained
 from mixcl.losses import DINODistillation, SwAV
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators
-from mixcl.visualization.canvas import plain
-from mixcl.visualization.pictured import Pictured, training_set
+from mixcl.visualization.canvas import finished, plain
+from mixcl.visualization.pictured import Pictured, spread, training_set
 from mixcl.weights import check_fits, read_checkpoint, weights_of
 
 
@@ -71,7 +71,7 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     if (cfg.get('model') or {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('similarities are shown of pretraining, whose model has type ContrastiveLearner')
     dataset = training_set(cfg, num_images)
-    batch = default_collate([dataset[index] for index in range(num_images)])
+    batch = default_collate([dataset[index] for index in spread(len(dataset), num_images)])
     stages = {'before training': untrained(cfg, pictured.seed)}
     if pictured.subject is not None:
         trained = untrained(cfg, pictured.seed)
@@ -108,5 +108,5 @@ def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
             axis.tick_params(labelsize=6)
     figure.colorbar(wanted, ax=axes[:, 0], location='bottom', shrink=0.8, label='share of the target', aspect=30)
     figure.colorbar(cosines, ax=axes[:, 1:], location='bottom', shrink=0.8, label='cosine similarity', aspect=30)
-    figure.suptitle(f'What the loss asks for, and what the encoder gives: {plain(name, 60)}', fontsize=10)
-    return figure
+    figure.suptitle(f'What the loss asks for, and what the encoder gives: {plain(name)}', fontsize=10)
+    return finished(figure)

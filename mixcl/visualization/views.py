@@ -17,9 +17,9 @@ from mixcl.datasets.transforms.device_views import DeviceViews
 from mixcl.datasets.transforms.photometry import Operation
 from mixcl.errors import UserError
 from mixcl.shipped import name_of
-from mixcl.visualization.canvas import PALETTE, plain, show
+from mixcl.visualization.canvas import PALETTE, finished, plain, show
 from mixcl.visualization.gallery import displayed
-from mixcl.visualization.pictured import training_crops, training_set
+from mixcl.visualization.pictured import spread, training_crops, training_set
 
 MOST_VIEWS = 12
 WORDS = {
@@ -46,7 +46,7 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
         UserError: if the config has neither ``KeyedMultiView`` nor ``SampledPatchPair``, or too few images.
     """
     dataset = dataset or training_set(cfg, num_images)
-    keys = [SampleKey(seed, 0, index) for index in range(num_images)]
+    keys = [SampleKey(seed, 0, index) for index in spread(len(dataset), num_images)]
     samples = [dataset[key] for key in keys]
     drawn = _drawn(dataset, keys)
     crops = training_crops(cfg, samples)
@@ -71,9 +71,9 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
                 top, left, height, width = np.multiply(view['crop_box'], (*scale, *scale))
                 place = (left - 0.5, top - 0.5)
                 axes[row][0].add_patch(Rectangle(place, width, height, fill=False, color=colour, lw=1.5))
-    title = f'Views of {plain(name_of(cfg) or "the config", 60)}, made by: {dataset.views}'
+    title = f'Views of {plain(name_of(cfg) or "the config")}, made by: {dataset.views}'
     figure.suptitle(title, fontsize=9)
-    return figure
+    return finished(figure)
 
 
 def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, tuple[int, int], list[dict]]]:

@@ -10,7 +10,7 @@ import torch
 from mmpretrain.models import VisionTransformer
 from torch import nn
 
-from mixcl.experiments.paths import kind_of
+from mixcl.recipes.paths import kind_of
 from mixcl.weights.checkpoint import LIBRARY_FILES
 
 MOCO_V3 = 'MoCo v3, PatchMix or SDMP'

@@ -5,7 +5,7 @@ from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.experiments.paths import kind_of
+from mixcl.recipes.paths import kind_of
 
 PLAIN: dict[str, dict[str, Any]] = dict(
     MAEViT=dict(type='ContrastiveViT', out_type='featmap', fixed_position=True),

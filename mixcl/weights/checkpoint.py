@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.experiments.paths import dotted, walk
 from mixcl.files import matches_checksum, open_regular
+from mixcl.recipes.paths import dotted, walk
 
 _pickle_allowed = False
 

@@ -17,8 +17,8 @@ from waits import DEVICE, acting_as_gpu, nothing_waits
 
 import mixcl.mixers
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
-from mixcl.experiments.paths import whole_model
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.paths import whole_model
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import MIXERS, MODELS
 
 BATCH = 6

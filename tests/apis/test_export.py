@@ -40,12 +40,12 @@ BACKBONES: dict[str, dict] = dict(
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
     lying=dict(type='ContrastiveViT', arch=ARCH, img_size=(96, 160), patch_size=16),
     lying_timm=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=(96, 160), depth=2)),
-    adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
+    adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=32, arguments=dict(depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
     squeezenet=dict(type='TorchvisionBackbone', name='squeezenet1_1'),
     googlenet=dict(type='TorchvisionBackbone', name='googlenet', arguments=dict(init_weights=False)),
     swin=dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1))),
-    larger=dict(type='TorchvisionBackbone', name='vit_b_32', arguments=dict(image_size=64)),  # evaluated at 32
+    larger=dict(type='TorchvisionBackbone', name='vit_b_32', img_size=64),  # evaluated at 32
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
     other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),

@@ -19,9 +19,11 @@ from mixcl import machine
 from mixcl.apis.pretraining import pretrain
 from mixcl.engine.hooks import forecast
 from mixcl.errors import UserError
-from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
-from mixcl.experiments.prepared import Options, prepared, prepared_to_train
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.length import Fit, fit_to, use_recipe_of
+from mixcl.recipes.making import made
+from mixcl.recipes.prepared import Options, prepared_to_train
+from mixcl.recipes.reading import read_config
+from mixcl.recipes.subject import read_subject
 from mixcl.shipped import config_of, name_of, named_by_data
 from mixcl.visualization.canvas import write
 from mixcl.visualization.pictured import Pictured
@@ -130,7 +132,7 @@ def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong
 
 def test_rate_and_seed_are_those_that_are_given(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
     tiny(photos, tmp_path, lr=0.003, seed=5)
-    assert 'learning rate 0.003, as configured' in logged(tmp_path) and ', seed 5, ' in logged(tmp_path)
+    assert 'learning rate 0.003, as given' in logged(tmp_path) and ', seed 5, ' in logged(tmp_path)
     assert ', seed 7, ' in logged(checkpoint.parent)
 
 
@@ -240,9 +242,10 @@ def test_what_embed_cannot_do_is_refused(checkpoint: Path) -> None:
 
 
 def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
-    cfg = prepared(config_of(method))
-    fit_to(cfg, images, Fit(**given))
-    return cfg
+    cfg = read_config(config_of(method))
+    wanted = Fit(**given)
+    fit_to(cfg, images, wanted)
+    return made(cfg, wanted.processes)
 
 
 def test_length_and_batch_follow_the_number_of_images() -> None:
@@ -251,7 +254,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
         cfg = fitted(images)
         warmup = cfg.param_scheduler[0].warmup  # 300 steps, but at most a third of the epochs; else the recipe's
         assert (cfg.train_dataloader.batch_size, cfg.train_cfg.max_epochs, warmup) == chosen
-        assert cfg.auto_scale_lr.enable
+        assert cfg.optim_wrapper.optimizer.lr == pytest.approx(5e-4 * chosen[0] / 256)
     cfg = fitted(300, 'mixco', epochs=20)
     assert cfg.model.memory.queue.size == 128 and cfg.default_hooks.checkpoint.interval == 2
     assert cfg.param_scheduler[0].warmup == 0  # as in its recipe
@@ -265,7 +268,8 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     groups = [fitted(300, 'mixco', batch_size=size).model.target.get('groups', 8) for size in (64, 12, 10, 4)]
     assert groups == [8, 6, 5, 2]  # at least two images in each
     cfg = fitted(300, 'bsim/byol')  # its recipe is for 16 batches of 256 in a step
-    assert 'accumulative_counts' not in cfg.optim_wrapper and cfg.auto_scale_lr.base_batch_size == 4096
+    assert 'accumulative_counts' not in cfg.optim_wrapper
+    assert cfg.optim_wrapper.optimizer.lr == pytest.approx(0.3 * cfg.train_dataloader.batch_size / 256)
     with pytest.raises(UserError, match=r'at least 2 images; found 1$'):
         fitted(1)
     for wrong in (
@@ -294,6 +298,6 @@ def test_methods_and_hosts_have_configs() -> None:
 
 def test_a_transformer_is_not_trained_by_a_recipe_of_resnets() -> None:
     for model, optimizer in (('timm:vit_small_patch16_224', 'AdamW'), ('timm:resnet18', 'SGD')):
-        cfg = prepared(config_of('mixco/simclr'))
+        cfg = read_config(config_of('mixco/simclr'))
         use_recipe_of(cfg, model)
-        assert cfg.optim_wrapper.optimizer.type == optimizer
+        assert cfg.optimizer.type == optimizer

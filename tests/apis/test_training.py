@@ -6,7 +6,7 @@ import pytest
 
 import mixcl
 from mixcl.apis import training
-from mixcl.experiments.prepared import Options
+from mixcl.recipes.prepared import Options
 
 
 def test_a_trial_replaces_trials_in_its_own_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from scipy import stats
 from tools.command import ROOT
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.experiments.checks.check import check_config
-from mixcl.experiments.subject import default_encoder
+from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.subject import default_encoder
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import evidence

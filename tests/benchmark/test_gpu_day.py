@@ -13,7 +13,7 @@ from tools.command import ENVIRONMENT, ROOT
 from torch.autograd import DeviceType
 
 from mixcl.apis.complexity import SyntheticIteration, count_flops
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from tools.benchmark import gpu_day
 from tools.benchmark.gpu_day import Day, table
 

@@ -11,7 +11,7 @@ from tools.in_process import run_as_given
 
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from plain_step import stepper

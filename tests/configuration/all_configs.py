@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import nn
 
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
 
 FOLDER = Path(__file__).parents[2] / 'configs'

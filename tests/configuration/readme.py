@@ -1,15 +1,18 @@
 """Commands of configs/README.md, each with its table."""
 
 import argparse
+import functools
 import re
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from configuration.all_configs import read
 from mmengine.config import Config, DictAction
 
-from mixcl.experiments.evaluations.recipes import PROTOCOLS
+from mixcl.recipes.evaluations.recipes import PROTOCOLS
+from mixcl.recipes.making import made
+from mixcl.recipes.options import override_facts
+from mixcl.recipes.reading import read_config
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()
@@ -23,8 +26,7 @@ def parse(command: str) -> argparse.Namespace:
     for name in ('tool', 'first'):  # a config, or a checkpoint
         parser.add_argument(name)
     parser.add_argument('gpus', type=int, nargs='?', default=1)
-    for name in ('--amp', '--auto-scale-lr'):
-        parser.add_argument(name, action='store_true')
+    parser.add_argument('--amp', action='store_true')
     parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={})
     parser.add_argument('--data')
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS)
@@ -54,19 +56,26 @@ class Row(NamedTuple):
         return parse(self.command).cfg_options
 
     def composed(self) -> Config:
-        """Return the config with the overrides of the command."""
-        cfg = read(self.config).copy()
-        cfg.merge_from_dict(self.overrides)
-        return cfg
+        """Return the config that the command trains with."""
+        return composed(self.command)
 
-    def batch(self, cfg: Config) -> int:
+    def batch(self) -> int:
         """Return the number of images of an optimiser step on all GPUs."""
-        accumulated = cfg.optim_wrapper.get('accumulative_counts', 1)
-        return parse(self.command).gpus * cfg.train_dataloader.batch_size * accumulated
+        return images_per_step(self.composed(), parse(self.command).gpus)
 
-    def learning_rate(self, cfg: Config) -> float:
-        rate, images = cfg.optim_wrapper.optimizer.lr, parse(self.command).gpus * cfg.train_dataloader.batch_size
-        return rate * images / cfg.auto_scale_lr.base_batch_size if parse(self.command).auto_scale_lr else rate
+
+@functools.cache
+def composed(command: str) -> Config:
+    """Return the config that a training command trains with, on its number of GPUs."""
+    arguments = parse(command)
+    cfg = read_config(ROOT / arguments.first)
+    override_facts(cfg, arguments.cfg_options)
+    return made(cfg, arguments.gpus)
+
+
+def images_per_step(cfg: Config, processes: int) -> int:
+    """Return the number of images of an optimiser step on all processes."""
+    return processes * cfg.train_dataloader.batch_size * cfg.optim_wrapper.get('accumulative_counts', 1)
 
 
 def rows() -> list[Row]:

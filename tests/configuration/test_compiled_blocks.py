@@ -7,8 +7,8 @@ from torch import nn
 
 from mixcl.encoders.passes import last_output
 from mixcl.engine.runners import compiling
-from mixcl.experiments.options.smoke import PATCHES_PER_SIDE
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.smoke import PATCHES_PER_SIDE
 from mixcl.registry import MODELS
 
 SIZES = ('arch', 'img_size', 'patch_size', 'in_channels')

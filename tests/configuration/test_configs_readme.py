@@ -8,12 +8,12 @@ from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows,
 from evaluation.composed import recipe_of
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.experiments.evaluations.recipes import data_of
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.evaluations.recipes import data_of
+from mixcl.recipes.prepared import prepared
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')
-LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size', 'optim_wrapper.optimizer.lr'}
+LENGTH_AND_BATCH = {'schedule.epochs', 'batch', 'at_once', 'optimizer.lr'}
 
 
 def is_ablation(command: str) -> bool:
@@ -42,11 +42,9 @@ def test_an_ablation_fits_with_its_overrides(name: str) -> None:
         try_views(cfg, build(cfg))
 
 
-def test_gpus_times_batch_size_is_the_batch_of_the_recipe() -> None:
+def test_the_gpus_take_the_batch_of_the_recipe() -> None:
     for row in rows():
-        cfg, arguments = row.composed(), parse(row.command)
-        images = arguments.gpus * cfg.train_dataloader.batch_size
-        assert arguments.auto_scale_lr or images == cfg.auto_scale_lr.base_batch_size, row.command
+        assert row.batch() == row.composed().recipe.batch, row.command
 
 
 def pretrained_in(section: str) -> set[str]:

@@ -2,21 +2,25 @@
 
 import pytest
 from configuration.all_configs import CONFIGS, built, read, twins
+from configuration.readme import images_per_step
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.experiments.paths import innermost
+from mixcl.recipes.facts import read_facts
+from mixcl.recipes.making import made
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.reading import read_config
 
-# learning rate, its global batch, epochs, warm-up epochs, first and last weight decay
+# learning rate for 256 images, batch, epochs, warm-up epochs, first and last weight decay
 RECIPES = {
-    'patchmix/vit-t2_cifar10': (4e-3, 512, 800, 100, 0.02, 0.2),
-    'patchmix/vit-s2_cifar10': (1e-3, 512, 800, 100, 0.04, 0.4),
-    'patchmix/vit-b2_cifar10': (1.5e-3, 512, 800, 100, 0.04, 0.4),
-    'patchmix/vit-s16_in1k': (2e-3, 1024, 300, 10, 0.04, 0.4),
-    'patchmix/vit-s16_in1k_800e': (2e-3, 1024, 800, 10, 0.04, 0.4),
-    'patchmix/vit-s16_in1k_released': (2e-3, 1024, 300, 10, 0.04, 0.4),
-    'patchmix/vit-b16_in1k': (3e-3, 1024, 300, 10, 0.04, 0.4),
-    **{f'mocov3/vit-{name}': (1.5e-4 * 4096 / 256, 4096, 300, 40, 0.1, 0.1) for name in ('s16_in1k', 'b16_in1k')},
-    **{f'mocov3/vit-{name}_cifar10': (1.5e-4 * 512 / 256, 512, 800, 40, 0.1, 0.1) for name in ('t2', 's2', 'b2')},
+    'patchmix/vit-t2_cifar10': (2e-3, 512, 800, 100, 0.02, 0.2),
+    'patchmix/vit-s2_cifar10': (5e-4, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-b2_cifar10': (7.5e-4, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-s16_in1k': (5e-4, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-s16_in1k_800e': (5e-4, 1024, 800, 10, 0.04, 0.4),
+    'patchmix/vit-s16_in1k_released': (5e-4, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-b16_in1k': (7.5e-4, 1024, 300, 10, 0.04, 0.4),
+    **{f'mocov3/vit-{name}': (1.5e-4, 4096, 300, 40, 0.1, 0.1) for name in ('s16_in1k', 'b16_in1k')},
+    **{f'mocov3/vit-{name}_cifar10': (1.5e-4, 512, 800, 40, 0.1, 0.1) for name in ('t2', 's2', 'b2')},
 }
 # width, depth, heads
 BACKBONES = {'vit-t2': (192, 12, 3), 'vit-s2': (384, 12, 12), 'vit-b2': (768, 12, 12), 'vit-s16': (384, 12, 12),
@@ -49,13 +53,27 @@ def test_numbers_of_the_recipes() -> None:
         cfg = read(name)
         optimizer, schedule = cfg.optim_wrapper.optimizer, {node.type: node for node in cfg.param_scheduler}
         rise = schedule.get('mmpretrain.CosineAnnealingWeightDecay', dict(eta_min_ratio=1))
-        found = (optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs)
+        found = (cfg.recipe.optimizer.lr, cfg.recipe.batch, cfg.train_cfg.max_epochs)
         kind, final = ('WarmupCosineLR', 1e-6) if name.startswith('patchmix') else ('MoCoV3CosineLR', 0)
         found += (schedule[kind].warmup, optimizer.weight_decay)
         assert (*found, optimizer.weight_decay * rise['eta_min_ratio']) == pytest.approx(expected), name
         assert (optimizer.type, tuple(optimizer.betas)) == ('AdamW', (0.9, 0.999))
         assert schedule[kind].final == final
         assert all(node.convert_to_iter_based for node in cfg.param_scheduler) and cfg.train_dataloader.drop_last
+
+
+def test_any_number_of_processes_takes_the_batch_of_the_recipe_or_a_smaller_one_with_the_rate_for_it() -> None:
+    for name, path in CONFIGS.items():
+        cfg = read_config(path)
+        recipe = read_facts(cfg)
+        most = recipe.at_once or recipe.data.at_once
+        needed = -(-recipe.batch // most)
+        for processes in {1, needed}:
+            found = made(cfg, processes)
+            images = images_per_step(found, processes)
+            assert images == (recipe.batch if recipe.accumulate or processes == needed else processes * most), name
+            assert found.optim_wrapper.optimizer.lr == pytest.approx(recipe.optimizer.lr * images / 256), name
+            assert found.train_dataloader.batch_size <= most and found.train_cfg.max_epochs == recipe.schedule.epochs
 
 
 def test_backbone_and_image_size_are_what_the_name_says() -> None:
@@ -67,16 +85,16 @@ def test_backbone_and_image_size_are_what_the_name_says() -> None:
         backbone, data = rest.split('_')[:2]
         side, patch = SIZES.get(data, (224, 16))
         assert (model.backbone.img_size, model.backbone.patch_size) == (side, patch), name
-        arch = model.backbone.arch
+        arch, width = model.backbone.arch, next(built(name).neck.parameters()).shape[1]
         if backbone in BACKBONES:
             assert (arch.embed_dims, arch.num_layers, arch.num_heads) == BACKBONES[backbone]
             assert (model.neck.hidden_channels, model.neck.out_channels) == (4096, 256)
             assert model.backbone.get('drop_path_rate', 0) == (0.1 if method == 'patchmix' else 0)
         assert arch.feedforward_channels == 4 * arch.embed_dims
-        assert (model.neck.in_channels, model.neck.out_channels) == (arch.embed_dims, model.predictor.in_channels)
+        assert width == arch.embed_dims
         assert (model.neck.num_layers, model.predictor.num_layers) == (3, 2)
         if method == 'patchmix' and model.mixer.type == 'PatchMix':
-            assert model.mixer.patch_size == patch
+            assert built(name).recipe.mixer.patch_size == patch
 
 
 def test_patchmix_and_its_frame() -> None:

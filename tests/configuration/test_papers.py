@@ -14,10 +14,10 @@ from configuration.readme import rows
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published
-from mixcl.experiments.paths import innermost
+from mixcl.recipes.paths import innermost
 from mixcl.registry import LOSSES
 
-LENGTH_AND_RATE = {'train_cfg.max_epochs', 'train_dataloader.batch_size', 'optim_wrapper.optimizer.lr'}
+LENGTH_AND_RATE = {'schedule.epochs', 'batch', 'at_once', 'optimizer.lr'}
 NOT_IN_THE_PAPER = ('not in the paper', '-, -; ')
 """Words of lines whose numbers the paper lacks: Un-Mix, and the empty cells of PatchMix's Table 7."""
 
@@ -110,7 +110,8 @@ def temperatures(cfg: Config) -> tuple[float, ...]:
     if 'objective' not in cfg.model:
         return ()
     settings = dict(cfg.model.objective)
-    objective = LOSSES.build({**settings, 'negatives': []} if settings['type'] == 'InfoNCE' else settings)
+    given = dict(InfoNCE=dict(negatives=[]), DINODistillation=dict(num_prototypes=2), SwAV=dict(channels=2))
+    objective = LOSSES.build({**settings, **given.get(settings['type'], {})})  # widths do not matter
     own = {name: value for name, value in vars(objective).items() if name.endswith('temperature')}
     own.pop('teacher_temperature', None)  # DINO's moves from one of the others to the next
     options = [dict(term[3]) for term in cfg.model.terms if len(term) > 3]
@@ -142,10 +143,10 @@ def stated(source: str, config: str, table: Mapping[str, Any]) -> Any:
 def test_the_rows_have_the_batches_rates_temperatures_and_crops_of_the_papers() -> None:
     for row in rows():
         cfg = row.composed()
-        batch = row.batch(cfg)
-        found = (batch, row.learning_rate(cfg) * 256 / batch, temperatures(cfg), crops(cfg))
+        batch = row.batch()
+        found = (batch, cfg.optim_wrapper.optimizer.lr * 256 / batch, temperatures(cfg), crops(cfg))
         for source in row.sources:
             expected = stated(source, row.config, PAPERS)
-            if 'optim_wrapper.optimizer.lr' in row.overrides:
+            if 'optimizer.lr' in row.overrides:
                 expected = (expected[0], stated(source, row.config, RATES_OF_TEXTS), *expected[2:])
             assert agrees(found, expected), (source, row.command, found, expected)

@@ -1,17 +1,21 @@
 """The configs of the data sets, and the views that methods take of them."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from configuration.all_configs import read
+from configuration.all_configs import CONFIGS, read
 from mmcv.transforms import Compose
 from mmengine.config import Config
 from mmpretrain.registry import MODELS
 
-FOLDER = Path(__file__).parents[2] / 'configs/_base_/datasets'
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.prepared import prepared
+
+FOLDER = Path(__file__).parents[2] / 'configs/_base_/data'
 SIZES = dict(cifar10=32, cifar100=32, digits=16, fashionmnist=28, in100=224, in1k=224, tinyimagenet=224)
 VIEWS = {
     'patchmix/vit-s2_cifar10': (32, 0.1),
@@ -27,8 +31,10 @@ VIEWS = {
 """Side of the views in pixels, and the smallest share of the image's area that they show."""
 
 
+@functools.cache
 def data(name: str) -> Config:
-    return Config.fromfile(FOLDER / f'{name}.py')
+    """Return a recipe on a data set by name."""
+    return prepared(CONFIGS['mocov3/r50_cifar10'], cfg_options={'data': name})
 
 
 def views(name: str) -> list[list[Mapping]]:
@@ -38,8 +44,7 @@ def views(name: str) -> list[list[Mapping]]:
 
 
 def evaluation_images(config: Config, loader: str) -> Mapping:
-    dataset = (config.val_cfg.bank_dataloader if loader == 'bank' else config[f'{loader}_dataloader']).dataset
-    return dataset.dataset if dataset.type == 'KeyedDataset' else dataset
+    return innermost((config.val_cfg.bank_dataloader if loader == 'bank' else config[f'{loader}_dataloader']).dataset)
 
 
 def test_every_data_set_is_known_here() -> None:

@@ -23,7 +23,7 @@ from mixcl.datasets.tar_images import TarImages
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.engine.runners.work_dir import LOCK
 from mixcl.errors import UserError
-from mixcl.experiments.options.own_data import source_config
+from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS
 from mixcl.visualization.canvas import write
 

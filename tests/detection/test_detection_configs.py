@@ -15,8 +15,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixcl.engine.runners.dry_run import check_classes
 from mixcl.errors import UserError
-from mixcl.experiments.paths import walk
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.paths import walk
+from mixcl.recipes.prepared import prepared
 
 FOLDER = Path(__file__).parents[2] / 'configs/transfer'
 CONFIGS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob('*.py') if '_base_' not in path.parts)

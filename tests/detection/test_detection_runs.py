@@ -7,7 +7,7 @@ import torch
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 SMALL = {
     'train_cfg.max_iters': 5,

@@ -8,6 +8,9 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
+from mixcl.recipes.facts import read_facts
+from mixcl.recipes.making import Shared, schedules, wrapper
+from mixcl.recipes.reading import read_config
 
 STEPS_PER_EPOCH = 5
 BATCH_SIZE = 8
@@ -23,9 +26,11 @@ def run_config(work_dir: Path, **overrides: object) -> Config:
         dict(type='mmpretrain.PackInputs'),
     ]
     digits = dict(type='Digits', split='train', indices=BATCH_SIZE * STEPS_PER_EPOCH, pipeline=pipeline)
-    base = Config.fromfile('configs/_base_/default_runtime.py')
-    schedule = Config.fromfile('configs/_base_/methods/patchmix.py')
-    cfg = Config({**base.to_dict(), **schedule.to_dict()})
+    cfg = Config.fromfile('configs/_base_/default_runtime.py')
+    recipe = read_facts(read_config('patchmix/vit-s16_in1k'))
+    cfg.optim_wrapper = wrapper(recipe.optimizer, Shared(1024, 1, 1024))
+    cfg.param_scheduler = schedules(recipe.schedule, recipe.optimizer)
+    cfg.train_cfg = dict(type='PretrainLoop', val_interval=10)
     cfg.model = tiny.model_config()
     cfg.data_preprocessor = dict(type='ViewPreprocessor', mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True)
     cfg.train_dataloader = dict(

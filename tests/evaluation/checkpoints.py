@@ -7,7 +7,7 @@ from evaluation.composed import CONFIGS
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
 
 ARCH = dict(embed_dims=24, num_layers=1, num_heads=6, feedforward_channels=24)  # six heads, as DINO's ViT-S

@@ -7,13 +7,13 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.experiments.checks.check import check_config
-from mixcl.experiments.evaluations import composing as composition
-from mixcl.experiments.evaluations.adaptation import fit, put_backbone
-from mixcl.experiments.evaluations.composing import compose
-from mixcl.experiments.evaluations.recipes import Recipe, family_of, find_recipe, variant_of
-from mixcl.experiments.overrides import override
-from mixcl.experiments.reading import read_config
+from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.evaluations import composing as composition
+from mixcl.recipes.evaluations.adaptation import fit, put_backbone
+from mixcl.recipes.evaluations.composing import compose
+from mixcl.recipes.evaluations.recipes import Recipe, family_of, find_recipe, variant_of
+from mixcl.recipes.overrides import override
+from mixcl.recipes.reading import read_config
 from mixcl.weights import backbone_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'

@@ -12,8 +12,9 @@ from evaluation.composed import CONFIGS, composed, facts, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
-from mixcl.experiments.evaluations.recipes import PROTOCOLS, TABLE
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.subject import Subject
 from mixcl.weights.pretrained import PretrainedBackbone
 
 
@@ -52,16 +53,15 @@ def test_numbers_of_training_from_scratch() -> None:
 def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
     """Neither the place of the data nor the batch decides."""
     patchmix, aps = 'patchmix/vit-s2_cifar10', 'aps/vit-t2_cifar10_clip'
-    moved = {'train_dataloader.batch_size': 64, 'train_dataloader.dataset.dataset.data_root': 'elsewhere'}
+    moved = {'batch': 64, 'data.images.data_root': 'elsewhere'}
     for name, changes, epochs, protocol, data, expected in (
         (patchmix, {}, 800, 'linear', 'cifar10', {96.0}),
         (patchmix, {'model.mixer.num_mix': 2}, 800, 'linear', 'cifar10', {95.6}),
         (patchmix, {'model.mixer.num_mix': 5}, 800, 'linear', 'cifar10', set()),
         ('patchmix/vit-s16_in1k', moved, 300, 'knn', 'in1k', {73.3}),
-        (aps, {'custom_hooks.2.momentum': 0.8}, 1600, 'finetune', 'cifar10', {96.8}),
+        (aps, {'hooks.clip.momentum': 0.8}, 1600, 'finetune', 'cifar10', {96.8}),
     ):
-        trained = Config.fromfile(CONFIGS / f'{name}.py')
-        trained.merge_from_dict({'config_name': name, **changes})
+        trained = prepared(CONFIGS / f'{name}.py', cfg_options=changes)
         trained = Config.fromstring(trained.pretty_text, '.py')  # as a checkpoint stores it
         encoders = dict(online=PretrainedBackbone('x.pth', 'online', {}, epochs=epochs))
         subject, cfg = Subject('x.pth', encoders=encoders, config=trained), composed(protocol, data, name, builds=False)

@@ -13,8 +13,8 @@ from tools.in_process import run_here
 from mixcl.evaluation import running
 from mixcl.evaluation.results import Row
 from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
-from mixcl.experiments.evaluations.plan import planned
-from mixcl.experiments.subject import Subject
+from mixcl.recipes.evaluations.plan import planned
+from mixcl.recipes.subject import Subject
 
 RANDOM = Subject()
 SMALL = {

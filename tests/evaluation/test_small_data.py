@@ -16,7 +16,7 @@ from mixcl.engine.runners.launch import build_runner
 from mixcl.evaluation import small_data
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.small_data import baseline_accuracies, untrained
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 FEW = {'val_dataloader.dataset.indices': 60, 'val_cfg.bank_dataloader.dataset.indices': 150}
 

@@ -18,8 +18,8 @@ from mixcl.distributed import unwrapped, whole
 from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
-from mixcl.experiments.options.run import use_launcher
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_launcher
 
 pytestmark = pytest.mark.gpu
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from mixcl.algorithms import ContrastiveLearner, StepKey
 from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.compiling import compile_blocks
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
 
 pytestmark = pytest.mark.gpu

@@ -30,10 +30,7 @@ ARGUMENTS = [
     *((dict(type='Choice', mixers=mixers), 'must list at least one mixer') for mixers in ([], dict(type='Mixup'))),
 ]
 BATCHES = [
-    *(
-        (dict(type=name), 1, (224, 224), 'batches of 1 image; raise train_dataloader')
-        for name in ('Mixup', 'RegionSwap')
-    ),
+    *((dict(type=name), 1, (224, 224), 'batches of 1 image; raise batch') for name in ('Mixup', 'RegionSwap')),
     (dict(type='PatchMix', patch_size=5), 8, (16, 15), 'cannot be cut into patches of 5x5'),
     (dict(type='PatchMix', num_mix=5, patch_size=8), 8, (16, 16), 'num_mix=5 images do not fit into the 2x2 patches'),
     (dict(type='RegionSwap'), 8, (159, 224), REGION),

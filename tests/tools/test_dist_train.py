@@ -15,8 +15,8 @@ from tools.test_stop_command import wait_for_steps
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 OPTIONS = (
     '--no-validate', '--cfg-options',
-    'train_dataloader.dataset.dataset.indices=64', 'train_dataloader.batch_size=16', 'train_dataloader.num_workers=0',
-    'model.backbone.arch.num_layers=1', 'train_cfg.max_epochs=2', 'default_hooks.logger.interval=1',
+    'train_dataloader.dataset.dataset.indices=64', 'batch=32', 'train_dataloader.num_workers=0',
+    'model.backbone.arch.num_layers=1', 'schedule.epochs=2', 'default_hooks.logger.interval=1',
     'default_hooks.checkpoint.interval=1',
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
 @pytest.mark.parametrize('number', [signal.SIGUSR1, signal.SIGTERM])
 def test_a_signal_to_the_whole_job_saves_it(tmp_path: Path, number: signal.Signals) -> None:
     """sbatch and srun send signals this way."""
-    machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
+    machine = start_machine(2, tmp_path, 'schedule.epochs=500')
     try:
         wait_for_steps(machine, tmp_path)
         os.killpg(machine.pid, number)
@@ -91,7 +91,7 @@ def test_a_signal_to_the_whole_job_saves_it(tmp_path: Path, number: signal.Signa
 @pytest.mark.parametrize('noticed', ['by the other process', 'by the launcher'])
 def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path, noticed: str) -> None:
     """The launcher reports it, as it knows the cause; the other process ends quietly, whoever noticed first."""
-    machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
+    machine = start_machine(2, tmp_path, 'schedule.epochs=500')
     try:
         wait_for_steps(machine, tmp_path)
         found = subprocess.run(['pgrep', '-f', f'train.py .*{tmp_path}'], capture_output=True, text=True)

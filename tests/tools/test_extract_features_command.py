@@ -14,7 +14,7 @@ from tools.in_process import run_as_given
 from weights.marks import marker
 
 from mixcl.evaluation.feature_files import read_features
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'

@@ -16,7 +16,7 @@ from mixcl.weights import newest_checkpoint
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 SMALL = (
-    'train_dataloader.dataset.dataset.indices=256', 'train_dataloader.batch_size=8', 'train_dataloader.num_workers=2',
+    'train_dataloader.dataset.dataset.indices=256', 'batch=8', 'train_dataloader.num_workers=2',
     'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
 )  # fmt: skip
 OPTIONS = ('--no-validate', '--cfg-options', *SMALL)
@@ -68,7 +68,7 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert output.splitlines()[-1].startswith(f'stopped by SIGTERM after step {step} of ')
     assert '; the same command with --resume, without --overwrite, continues' in output.splitlines()[-1]
     assert 'Traceback' not in output
-    options = (*SMALL, 'train_cfg.max_epochs=1')
+    options = (*SMALL, 'schedule.epochs=1')
     assert run_here('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', '--no-validate', options=options) == 0
     assert_continues(tmp_path, step, STEPS_PER_EPOCH)
 
@@ -150,21 +150,22 @@ def test_a_run_that_has_saved_ends_though_a_data_worker_is_frozen(tmp_path: Path
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Start two processes with sixteen steps per epoch."""
-    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
+    both = [option.replace('batch=8', 'batch=16') for option in map(str, options)]
+    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *both)
 
 
 @pytest.mark.long
 def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
-    status, output = ended(pair(tmp_path / 'undisturbed', *OPTIONS, 'train_cfg.max_epochs=1'))
+    status, output = ended(pair(tmp_path / 'undisturbed', *OPTIONS, 'schedule.epochs=1'))
     assert status == 0, output[-3000:]
     stopped = tmp_path / 'stopped'
-    process = pair(stopped, *OPTIONS, 'train_cfg.max_epochs=1')
+    process = pair(stopped, *OPTIONS, 'schedule.epochs=1')
     wait_for_steps(process, stopped)
     process.send_signal(signal.SIGTERM)
     status, output = ended(process)
     assert status == 85, output[-3000:]
     step = saved_step(stopped)
-    status, output = ended(pair(stopped, '--resume', *OPTIONS, 'train_cfg.max_epochs=1'))
+    status, output = ended(pair(stopped, '--resume', *OPTIONS, 'schedule.epochs=1'))
     assert status == 0, output[-3000:]
     assert_continues(stopped, step, STEPS_PER_EPOCH // 2)
     ends = [torch.load(folder / 'epoch_1.pth', weights_only=True) for folder in (tmp_path / 'undisturbed', stopped)]

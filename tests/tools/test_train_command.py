@@ -16,7 +16,7 @@ SMALL = (
     'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'val_cfg.bank_dataloader.num_workers=0',
     'test_dataloader.num_workers=0', 'test_cfg.bank_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',
     'train_dataloader.dataset.dataset.indices=256', 'val_cfg.bank_dataloader.dataset.indices=256',
-    'train_dataloader.batch_size=128',
+    'batch=128',
     'default_hooks.logger.interval=1',
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ def test_smoke_run_of_imagenet_without_imagenet(tmp_path: Path, capfd: pytest.Ca
 def test_resume_goes_on_and_the_checkpoint_can_be_evaluated(tmp_path: Path) -> None:
     work_dir = tmp_path / 'run'
     for epochs, resume in ((1, ()), (2, ('--resume',))):
-        options = (*SMALL, f'train_cfg.max_epochs={epochs}')
+        options = (*SMALL, f'schedule.epochs={epochs}')
         assert run_here('tools/train.py', DIGITS, '--work-dir', work_dir, *resume, options=options) == 0
     _, resumed, output = log_of(work_dir).rpartition('resumed epoch: 1, iter: 2')
     assert resumed

@@ -17,7 +17,7 @@ def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
     for arguments, options, message in (
         ([DIGITS], ['model.mixer.num_mixes=2'], "did you mean 'num_mix'"),
         ([DIGITS], ["model.swap_views='half'"], r"model\.swap_views='half' must be a number"),
-        ([DIGITS], ['train_dataloader.batch_size=2000'], 'fewer than one batch of 2000'),
+        ([DIGITS], ['batch=2000', 'at_once=2000'], 'fewer than one batch of 2000'),
         ([FOLDER, '--data-root', '/nowhere'], [], "'/nowhere'.*does not exist"),
         ([DIGITS, '--resume', '/nowhere/epoch_1.pth'], [], 'no checkpoint file /nowhere/epoch_1.pth'),
     ):

@@ -1,19 +1,16 @@
-"""Attention and activation maps equal those computed by hand."""
+"""Attention equals that computed by hand."""
 
 import torch
 from backbones.small_models import MODELS_AND_WIDTHS, images
 from mmengine.registry import DefaultScope
-from pytest import mark, raises
+from pytest import mark
 from torch import Tensor, nn
 from torchvision.models import VisionTransformer
 
 from mixcl.backbones.transformer_parts import transformer_parts
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.visualization.attention_maps import (
-    activation_shares,
     attention_layers,
-    last_map,
     patch_shares,
     rollout,
     shares_by_source,
@@ -97,34 +94,3 @@ def test_shares_by_source() -> None:
     corner = torch.zeros(1, 3, 3)
     corner[0, 0, 2] = 1
     torch.testing.assert_close(shares_by_source(corner, shown, 3)[0], torch.tensor([[0.0, 1.0, 0.0]]))
-
-
-@mark.parametrize('name, width', [('resnet', 512), ('swin', 16), ('convnext', 8), ('own', 12)])
-def test_the_last_map_is_what_the_feature_averages(name: str, width: int) -> None:
-    backbone = build(MODELS_AND_WIDTHS[name][0])
-    assert transformer_parts(backbone) is None
-    maps = last_map(backbone, images(96 if name != 'swin' else 32))
-    assert maps.shape[1] == width
-    if name == 'resnet':
-        backbone.eval()
-        torch.testing.assert_close(maps.mean(dim=(2, 3)), backbone(images(96))[-1])
-
-
-def test_maps_of_images_that_are_not_square_keep_their_channels() -> None:
-    swin = MODELS_AND_WIDTHS['swin'][0]
-    backbone = build(dict(swin, arguments=swin['arguments'] | dict(img_size=(32, 64))))
-    assert last_map(backbone, torch.randn(2, 3, 32, 64)).shape[1:] == (16, 4, 8)
-
-
-def test_activation_shares_divide_the_feature() -> None:
-    maps = torch.rand(2, 6, 3, 4)
-    shares = activation_shares(maps)
-    feature = maps.mean(dim=(2, 3))
-    place = (maps[1, :, 2, 3] @ feature[1]) / 12 / feature[1].square().sum()
-    torch.testing.assert_close(shares[1, 2, 3], place)
-    torch.testing.assert_close(shares.sum(dim=(1, 2)), torch.ones(2))
-
-
-def test_what_gives_neither_is_told() -> None:
-    with raises(UserError, match=r'neither the attention .* nor a map'):
-        last_map(nn.Flatten(), images())

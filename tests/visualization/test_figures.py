@@ -11,8 +11,7 @@ from mmengine.config import Config
 from PIL import Image, ImageColor
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.smoke import shrink_to_smoke
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.visualization.canvas import PALETTE, check_figure_path, write
 from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.mix_preview import mixture_figure
@@ -43,6 +42,7 @@ def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path) -> None:
     assert path == tmp_path / 'new/mix.png' and pixels(path).std() > 20
     # Two views and their mixtures, six images each; image 5 is mixed with images 0 and 1.
     assert len(titles(figure)) == 24 and 'mix2: 33% of 5\n33% of 0\n33% of 1' in titles(figure)
+    del cfg.model.mixer.patch_size  # follows from the backbone
     again, other = (pixels(write(mixture_figure(cfg, seed=seed), tmp_path / 'mix.png')) for seed in (0, 2))
     assert (again == pixels(path)).all() and (other != again).any()
 
@@ -104,7 +104,6 @@ def test_a_run_of_one_epoch_has_points_and_no_line(tmp_path: Path) -> None:
 
 def test_a_preview_of_streams_of_several_lengths() -> None:
     """Six images have 24 local crops."""
-    cfg = prepared('configs/sdmp/vit-s16_in1k_dino.py')
-    shrink_to_smoke(cfg)
+    cfg = prepared('configs/sdmp/vit-s16_in1k_dino.py', smoke=True)
     shown = titles(mixture_figure(cfg, num_images=6))
     assert 'view1: image 5' in shown and 'spare: image 7' in shown and 'view1: image 6' not in shown

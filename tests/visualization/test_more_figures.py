@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from PIL import Image
 import mixcl
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.datasets.transforms.photometry_cpu import run_programs
+from mixcl.datasets.transforms.views import LoadImage
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MODELS
@@ -24,10 +27,11 @@ from mixcl.visualization.curves import curves_figure, points_of, read_log
 from mixcl.visualization.feature_map import map_figure
 from mixcl.visualization.gallery import gallery_of
 from mixcl.visualization.keys import closeness, key_figure, kinds_of_keys
+from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbours import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity import similarity_figure, term_similarities
-from mixcl.visualization.views import _drawn, _parameters
+from mixcl.visualization.views import _drawn, _parameters, view_figure
 
 
 def test_neighbours_are_those_of_numpy() -> None:
@@ -80,6 +84,25 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
     _, _, height, width = view['crop_box']
     words = _parameters(view, full)
     assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
+
+
+@pytest.mark.parametrize('draw', [view_figure, mixture_figure, similarity_figure])
+def test_images_are_of_the_whole_folder(draw: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    for name in 'abcd':
+        (tmp_path / name).mkdir()
+        for number in range(9):
+            Image.new('RGB', (9, 9)).save(tmp_path / name / f'{number}.png')
+    load = LoadImage.transform
+
+    def noted(self: LoadImage, image: dict, *more: Any) -> Any:
+        seen.append(image['img_path'])
+        return load(self, image, *more)
+
+    monkeypatch.setattr(LoadImage, 'transform', noted)
+    pictured = Pictured(run_config(tmp_path / 'run'), source=f'folder:{tmp_path}')
+    draw(pictured if draw is similarity_figure else pictured.training, num_images=4)
+    assert {Path(path).parent.name for path in seen} == {*'abcd'}
 
 
 def test_a_crop_is_a_share_of_the_whole_photo_however_small_it_was_decoded(tmp_path: Path) -> None:

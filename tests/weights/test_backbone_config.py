@@ -9,7 +9,7 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from torch import nn
 
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.subject import read_subject
 from mixcl.weights import backbone_config
 
 

@@ -9,7 +9,7 @@ from evaluation.composed import CONFIGS
 from tools.in_process import run_as_given
 
 from mixcl.errors import UserError
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.subject import read_subject
 from mixcl.registry import MIXERS
 from mixcl.visualization.pictured import read_pictured
 from mixcl.visualization.report import write_report

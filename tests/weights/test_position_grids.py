@@ -16,7 +16,7 @@ from torch.nn import functional
 from weights import other_libraries as others
 
 from mixcl.errors import UserError
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.subject import read_subject
 from mixcl.registry import MODELS
 from mixcl.weights import check_fits, load_backbone, read_pretrained
 

@@ -9,9 +9,10 @@ from mmengine.config import Config
 from weights.marks import marker
 
 from mixcl.errors import UserError
-from mixcl.experiments.image_sources import image_pipeline
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.subject import read_subject
+from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import backbone_config, checked_part, checked_run, checkpoint
 from mixcl.weights.stored_parts import LEFT_OUT
@@ -22,7 +23,7 @@ BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
 
 def test_what_our_configs_build_passes() -> None:
     for name in ('patchmix/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2', 'dino/vit-s16_in1k'):
-        cfg = Config.fromfile(CONFIGS / f'{name}.py')
+        cfg = copy.deepcopy(prepared(CONFIGS / f'{name}.py'))
         parts = (
             (backbone_config(cfg), MODELS),
             (dict(cfg.data_preprocessor), MODELS),
@@ -36,7 +37,7 @@ def test_what_our_configs_build_passes() -> None:
 
 def test_what_the_figures_of_a_run_build_passes() -> None:
     for name in ('mixco/r18_tinyimagenet_mocov2', 'patchmix/vit-s16_in1k', 'dino/vit-s16_in1k', 'bsim/r50_in1k_byol'):
-        cfg = Config.fromfile(CONFIGS / f'{name}.py')
+        cfg = copy.deepcopy(prepared(CONFIGS / f'{name}.py'))
         found = checked_run(cfg.to_dict(), 'a.pth')
         assert found.model.mixer == cfg.model.get('mixer') if 'mixer' in cfg.model else 'mixer' not in found.model
         assert found.train_dataloader.dataset == cfg.train_dataloader.dataset

@@ -35,8 +35,8 @@ from evidence_tables import TABLES, Run, wanted
 from mixcl import train
 from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.errors import RunStopped, reported_to_user
-from mixcl.experiments.subject import default_encoder
 from mixcl.files import written_whole
+from mixcl.recipes.subject import default_encoder
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
 """Seconds that must be left to begin a run; seconds reserved for measuring, and for fine-tuning."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.experiments.reading import read_config
+from mixcl.recipes.prepared import prepared
 
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """Parts of a model that a method changes in its host."""
@@ -267,8 +267,8 @@ def _set_temperature(model: Any, value: float) -> None:
         options['temperature'] *= ratio
 
 
-_parsed = cache(read_config)
+_prepared = cache(prepared)
 
 
 def _read(name: str) -> Config:
-    return copy.deepcopy(_parsed(name))
+    return copy.deepcopy(_prepared(name))

@@ -30,8 +30,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from mixcl.apis.complexity import SyntheticIteration
 from mixcl.backbones import transformer_block
 from mixcl.engine.hooks.health.throughput import flop_counter
-from mixcl.experiments.options.run import use_mixed_precision
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_mixed_precision
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = Path(__file__).with_suffix('.json')

@@ -30,7 +30,7 @@ from torchvision.datasets import ImageFolder
 from turns import common_options, keep_rows, median_seconds
 
 from mixcl.datasets import KeyedDataset, ViewPreprocessor
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-s16_in1k.py'
 SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}

@@ -23,7 +23,7 @@ from mmengine.runner import Runner
 
 from mixcl.engine.hooks import HealthHook, OnlineProbe
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
 UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'

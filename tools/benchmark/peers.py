@@ -49,14 +49,15 @@ def train_mixcl(args: argparse.Namespace, out: str) -> None:
     case = CASES[args.case]
     count_as_views(ViewPreprocessor, 'forward')
     overrides = {
-        'train_dataloader.batch_size': args.batch_size,
+        'batch': args.batch_size,
+        'at_once': args.batch_size,
         'train_dataloader.num_workers': args.num_workers,
         'train_dataloader.persistent_workers': args.num_workers > 0,
-        'train_cfg.max_epochs': args.epochs,
-        'param_scheduler.0.warmup': 1,
+        'schedule.epochs': args.epochs,
+        'schedule.warmup': 1,
     }
     if 'depth' in case:
-        overrides |= {'model.backbone.depth': case['depth'], 'model.neck.in_channels': case['width']}
+        overrides |= {'model.backbone.depth': case['depth']}
     mixcl.train(case['config'], data=f'folder:{args.folder}', work_dir=out, cfg_options=overrides)
 
 

@@ -29,10 +29,10 @@ from turns import common_options, keep_rows
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.engine.hooks.health.throughput import peak_flops
+from mixcl.engine.runners.trial_step import synthetic_images
 from mixcl.errors import UserError, reported_to_user
-from mixcl.experiments.options.run import use_mixed_precision
-from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_mixed_precision
 
 HERE = Path(__file__).parent
 PRECISIONS = dict(fp32=torch.float32, bf16=torch.bfloat16)
@@ -72,18 +72,22 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         terms=[row[:3] for row in model.terms],
         temperature=model.objective.get('temperature', 1.0),
         num_mix=mixer.get('num_mix', 0),
-        patch_size=mixer.get('patch_size'),
-        neck=_perceptron(model.neck),
-        predictor=_perceptron(model.predictor) if model.get('predictor') else None,
+        patch_size=mixer.get('patch_size', model.backbone.get('patch_size', 16)),
+        neck=_perceptron(model.neck, _width(model.backbone)),
+        predictor=_perceptron(model.predictor, model.neck.out_channels) if model.get('predictor') else None,
         resnet=f'resnet{model.backbone.get("depth")}',
         vit=_vit(model.backbone) if model.backbone.type == 'ContrastiveViT' else None,
         frozen_patches=model.backbone.get('frozen_patch_embed', False),
     )
 
 
-def _perceptron(head: dict) -> tuple[list[int], bool]:
+def _width(backbone: dict) -> int:
+    return backbone['arch']['embed_dims'] if 'arch' in backbone else 512 if backbone['depth'] < 50 else 2048
+
+
+def _perceptron(head: dict, width: int) -> tuple[list[int], bool]:
     hidden = [head['hidden_channels']] * (head.get('num_layers', 2) - 1)
-    return [head['in_channels'], *hidden, head['out_channels']], head.get('last_norm', True)
+    return [width, *hidden, head.get('out_channels', width)], head.get('last_norm', True)
 
 
 def _vit(backbone: dict) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 from mixcl.weights import newest_checkpoint, read_checkpoint
 
 SAVING_INTERVAL = 3
@@ -59,7 +59,7 @@ class StepCounter(Hook):
 def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchronized) -> None:
     """Train with automatic resuming, without evaluation and with a short log."""
     checkpoints = dict(by_epoch=False, interval=SAVING_INTERVAL)
-    overrides = {'train_cfg.max_epochs': args.epochs, 'train_dataloader.num_workers': workers}
+    overrides = {'schedule.epochs': args.epochs, 'train_dataloader.num_workers': workers}
     cfg = prepared(
         args.config, cfg_options=overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()}
     )

@@ -6,10 +6,8 @@ blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))
 model = dict(
     backbone=dict(mask_token=True),
     neck=dict(out_channels=8192),
-    objective=dict(num_prototypes=8192),
-    patches=dict(objective=dict(type='DINODistillation', num_prototypes=8192)),
+    patches=dict(objective=dict(type='DINODistillation')),
     streams=dict(view1=blocks, view2=blocks),
-    views=dict(local=10),
     terms=[
         ('view1', 'view2', 1 / 22),
         ('view2', 'view1', 1 / 22),
@@ -19,4 +17,5 @@ model = dict(
         ('view2', 'view2', 0.5, dict(level='patch')),
     ],
 )
-train_cfg = dict(max_epochs=800)
+views = dict(all=dict(crop=(0.25, 1.0)), local=dict(crops=10, crop=(0.05, 0.25)))
+schedule = dict(epochs=800)

@@ -4,29 +4,24 @@ model = dict(
     backbone=dict(
         type='ContrastiveViT',
         arch=dict(embed_dims=384, num_layers=12, num_heads=12, feedforward_channels=1536),
-        img_size=224,
         patch_size=16,
         drop_path_rate=0.1,
         position_offset=0.1,
     ),
-    neck=dict(type='MLPHead', in_channels=384, hidden_channels=4096, out_channels=256, num_layers=3),
-    predictor=dict(type='MLPHead', in_channels=256, hidden_channels=4096, out_channels=256, num_layers=2),
+    neck=dict(type='MLPHead', hidden_channels=4096, out_channels=256, num_layers=3),
+    predictor=dict(type='MLPHead', hidden_channels=4096, num_layers=2),
     target=dict(type='EMA', momentum=0.996),
     objective=dict(type='InfoNCE', temperature=0.2),
-    mixer=dict(type='PatchMix', num_mix=3, patch_size=16),
+    mixer=dict(type='PatchMix', num_mix=3),
     streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2')),
     terms=[('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)],
 )
-# AdamW; learning rate 5e-4 per 256 images; warm-up from 0, then cosine to 1e-6; weight decay rises on a cosine.
-optim_wrapper = dict(
-    type='OptimWrapper',
-    constructor='FewGroupsConstructor',
-    optimizer=dict(type='AdamW', lr=2e-3, betas=(0.9, 0.999), weight_decay=0.04),
-    paramwise_cfg=dict(flat_decay_mult=0.0),
+views = dict(
+    all=dict(crop=(0.05, 1.0)),
+    view1=dict(steps=['jitter_mild', 'gray', 'blur', 'flip']),
+    view2=dict(steps=['jitter_mild', 'gray', 'blur_rarely', 'solarize', 'flip']),
 )
-param_scheduler = [
-    dict(type='WarmupCosineLR', warmup=10, final=1e-6, by_epoch=True, convert_to_iter_based=True),
-    dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=10, by_epoch=True, convert_to_iter_based=True),
-]
-auto_scale_lr = dict(base_batch_size=1024)
-train_cfg = dict(type='PretrainLoop', max_epochs=300, val_interval=10)
+# AdamW; learning rate 5e-4 per 256 images; warm-up from 0, then cosine to 1e-6; weight decay rises on a cosine.
+optimizer = dict(type='AdamW', lr=5e-4, betas=(0.9, 0.999), weight_decay=(0.04, 0.4), spare='flat')
+schedule = dict(epochs=300, warmup=10, final=1e-6)
+batch = 1024

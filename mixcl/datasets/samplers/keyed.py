@@ -61,8 +61,7 @@ class KeyedSampler(Sampler[SampleKey]):
         if self.num_images < max(self.world_size, multiple_of):
             raise UserError(
                 f'the data set has {self.num_images} image(s) for {self.world_size} process(es) and {multiple_of} in '
-                'one step: use more images, fewer processes, or a smaller batch by `cfg_options` '
-                'auto_scale_lr.base_batch_size=... and its learning rate'
+                'one step: use more images, fewer processes, or a smaller batch'
             )
 
     def __iter__(self) -> Iterator[SampleKey]:

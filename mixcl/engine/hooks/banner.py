@@ -1,7 +1,9 @@
 """Summary of a run, logged once at its start."""
 
+import math
 import shutil
 
+from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import IterBasedTrainLoop, Runner
 from rich import filesize
@@ -13,6 +15,7 @@ from mixcl.datasets.verification import transparency
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.making import PER
 from mixcl.registry import HOOKS
 
 
@@ -59,17 +62,30 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     groups = runner.optim_wrapper.optimizer.param_groups  # the wrapper's include an unscaled placeholder
     rates = [group.get('initial_lr', group['lr']) for group in groups]
     rate, least = max(rates), min(rates)
-    scaling = runner.auto_scale_lr or {}
-    base = scaling.get('base_batch_size')
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
-    if base and scaling.get('enable'):
-        line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+    return line + batch_note(runner.cfg, batch * runner.optim_wrapper._accumulative_counts, rate)
+
+
+def batch_note(cfg: Config, images: int, rate: float) -> str:
+    """Return the end of a line on the learning rate: how it follows from the images of a step."""
+    if recipe := cfg.get('recipe'):
+        if not math.isclose(rate, recipe.optimizer.lr * images / PER):
+            return ', as given'
+        base = cfg.get('recipe_batch') or recipe.batch
+        if base == images:
+            return ", the recipe's for its batch"
         few = "; WARNING: below a hundredth of the recipe's rate a run may learn nothing; larger batches raise it"
-        return line + (few if 100 * batch < base else '')
-    line += ', as configured' + (f' for batch {base}' if base else '')
-    if base and base not in (batch, batch * runner.optim_wrapper._accumulative_counts):
-        line += f' and NOT scaled; with `auto_scale_lr` it would be {rate * batch / base:.4g} (linear rule)'
-    return line
+        advice = 'more processes or a larger at_once take more images'
+        note = f", scaled linearly from the recipe's batch of {base}: {advice}"
+        return note + (few if 100 * images < base else '')
+    scaling = cfg.get('auto_scale_lr') or {}
+    base = scaling.get('base_batch_size')
+    if base and scaling.get('enable'):
+        return f': the {rate * base / images:.4g} of batch {base}, scaled linearly to {images}'
+    note = ', as configured' + (f' for batch {base}' if base else '')
+    if base and base != images:
+        note += f' and NOT scaled; with `auto_scale_lr` it would be {rate * images / base:.4g} (linear rule)'
+    return note
 
 
 def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:

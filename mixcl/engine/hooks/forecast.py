@@ -6,8 +6,8 @@ from typing import Any
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.sizes import crop_sizes
 
 HOUR = 3600.0
 LONG, WANTED = 24 * HOUR, 6 * HOUR

@@ -9,6 +9,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.distributed import replicated, unwrapped
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
@@ -63,16 +64,17 @@ class AdaptiveClipHook(Hook):
     Args:
         momentum: share of the running mean that is kept, in (0, 1).
         alpha: clip gradients longer than this multiple of the mean, above 0.
-        blocks: name of the list of blocks in the model; ``backbone.model.blocks`` for timm's transformers.
+        blocks: name of the list of blocks in the model, for example 'backbone.layers'; by default the blocks of the
+            backbone, if it is a vision transformer of mmpretrain, timm or torchvision.
 
     Raises:
-        UserError: if the model is sharded.
+        UserError: if the model is sharded, or its backbone has no such blocks.
     """
 
     # Runs before the hook that logs the outputs of a step, since it adds the share of clipped blocks to them.
     priority = 'HIGHEST'
 
-    def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str = 'backbone.layers') -> None:
+    def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str | None = None) -> None:
         self.momentum = momentum
         self.alpha = alpha
         self.blocks = blocks
@@ -86,13 +88,25 @@ class AdaptiveClipHook(Hook):
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
                 "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
             )
-        blocks = list(unwrapped(runner.model).get_submodule(self.blocks).children())
+        blocks = self.blocks_of(unwrapped(runner.model))
         means: list[Tensor | None] = [*self._stored] or [None] * len(blocks)
         self.clips = [
             BlockClip([p for p in block.parameters() if p.requires_grad], self.momentum, self.alpha, mean)
             for block, mean in zip(blocks, means, strict=True)
         ]
         runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
+
+    def blocks_of(self, model: nn.Module) -> list[nn.Module]:
+        """Return the blocks of a model that are clipped, each on its own."""
+        if self.blocks is not None:
+            return list(model.get_submodule(self.blocks).children())
+        backbone: Any = getattr(model, 'backbone', model)
+        if (parts := transformer_parts(backbone)) is None:
+            raise UserError(
+                f'AdaptiveClipHook clips the blocks of a vision transformer, which this {type(backbone).__name__} does '
+                "not have: name its list of blocks, such as blocks='backbone.model.stages', or leave the hook out"
+            )
+        return list(parts.blocks.children())
 
     def _clip(self, optimizer: Optimizer, *_: object) -> None:
         refused = getattr(optimizer, 'found_inf', None)  # set by a loss scaler or NonFiniteHook

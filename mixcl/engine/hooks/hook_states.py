@@ -34,13 +34,11 @@ class HookStates(Hook):
         self._begun = {name: _attributes(hook) for name, hook in _named(runner.hooks)}
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        states = {name: state for name, hook in _named(runner.hooks) if (state := _state(hook)) is not None}
-        make_plain(states)
-        lost = [
-            f'{name}.state_dict() returns more than numbers, texts, lists, dicts and CPU tensors'
-            for name, state in states.items()
-            if not _is_plain(state)
-        ]
+        found = {name: state for name, hook in _named(runner.hooks) if (state := _state(hook)) is not None}
+        make_plain(found)
+        states = {name: state for name, state in found.items() if _is_plain(state)}
+        no_data = 'state_dict() returns more than numbers, texts, lists, dicts and CPU tensors'
+        lost = [f'{name}.{no_data}' for name in found if name not in states]
         for name, hook in _named(runner.hooks):
             now = _attributes(hook)
             before = self._begun.get(name, now)
@@ -50,7 +48,6 @@ class HookStates(Hook):
         for sentence in sorted({*lost} - self._told):
             self._told.add(sentence)
             runner.logger.warning(f'--resume needs --allow-changes, since {sentence}')
-        states = {name: state for name, state in states.items() if _is_plain(state)}
         if states or lost:
             checkpoint['hooks'] = dict(states=states, lost=lost)
 
@@ -66,11 +63,9 @@ class HookStates(Hook):
 
 def _named(hooks: Sequence[Hook]) -> Iterator[tuple[str, Hook]]:
     """Yield the hooks with their names in a checkpoint."""
-    names: list[str] = []
-    for hook in hooks:
-        names.append(type(hook).__name__)
-        number = names.count(names[-1])
-        yield names[-1] + (f' {number}' if number > 1 else ''), hook
+    names = [type(hook).__name__ for hook in hooks]
+    for place, (name, hook) in enumerate(zip(names, hooks, strict=True)):
+        yield name + (f' {number + 1}' if (number := names[:place].count(name)) else ''), hook
 
 
 def _state(hook: Hook) -> Any:

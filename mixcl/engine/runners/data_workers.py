@@ -28,7 +28,6 @@ WATCH_INTERVAL = 2.0
 STILL, STILL_IN_STOP = 600.0, 20.0
 """Seconds without a batch after which a data worker that did nothing ends its run; the latter if it is to stop."""
 
-
 WORKING = 1e-3
 """Share of a core that workers use together at least, unless they stand still or wait for work (2e-5 each)."""
 
@@ -109,9 +108,8 @@ class _Watch(threading.Thread):
                 continue
             images, named = len(loader.dataset), ', '.join(str(worker.pid) for worker in workers)  # type: ignore[arg-type]
             iterator.stuck = (
-                f'process {get_rank()} of this run got no batch of its {images} images for {waited:.0f} s, '
-                f'and what loads them (processes {named}) stands still: does '
-                'the storage of the images answer?'
+                f'process {get_rank()} of this run got no batch of its {images} images for {waited:.0f} s, and what '
+                f'loads them (processes {named}) stands still: does the storage of the images answer?'
             )
             for worker in workers:
                 worker.kill()

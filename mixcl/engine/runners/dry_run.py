@@ -15,19 +15,19 @@ from torch import nn
 
 from mixcl.algorithms import Learner
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.hooks.banner import batch_note
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
-from mixcl.engine.runners.trial_step import build_model, try_step
+from mixcl.engine.runners.trial_step import build_model, synthetic_images, try_step
 from mixcl.errors import UserError, as_user_error
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.checks.types import find_factories
-from mixcl.experiments.checks.values import schedule_notes
-from mixcl.experiments.data_roots import DATA_SECTIONS, check_files
-from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of, readable, walk
 from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.checks.types import find_factories
+from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.data_roots import DATA_SECTIONS, check_files
+from mixcl.recipes.paths import kind_of, readable, walk
+from mixcl.recipes.sizes import crop_sizes
 from mixcl.registry import HOOKS, LOOPS, PARAM_SCHEDULERS
 
 STEPS_PER_EPOCH = 100
@@ -101,7 +101,7 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "repeat its random draws at every step: write train_cfg.type='PretrainLoop'"
         )
     if 'dataset' not in loader:
-        raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
+        raise UserError('train_dataloader has no dataset; name one, as mixcl print-config shows')
     if kind_of(loader.dataset) != 'KeyedDataset':
         return
     # As large as the crops, some of which cut without resizing; without crops, as the model's images.
@@ -177,14 +177,7 @@ def _batch_lines(cfg: Config, processes: int) -> list[str]:
         return []
     accumulated = cfg.optim_wrapper.get('accumulative_counts', 1)
     images = processes * batch_size * accumulated
-    lines = [f'global batch {images}: {batch_size} images on each of {processes} process(es)']
-    scaling = cfg.get('auto_scale_lr') or {}
-    base = None if scaling.get('enable') else scaling.get('base_batch_size')
-    if base and base not in (processes * batch_size, images):  # BYOL's base leaves out accumulation
-        share = (
-            f'train_dataloader.batch_size={base // processes} gives it'
-            if base % processes == 0
-            else f'it cannot be divided among {processes} processes'
-        )
-        lines.append(f'note: the learning rate is for a batch of {base}; {share}, or `auto_scale_lr` scales the rate')
-    return lines
+    rate = f'learning rate {cfg.optim_wrapper.optimizer.lr:.4g}' + batch_note(
+        cfg, images, cfg.optim_wrapper.optimizer.lr
+    )
+    return [f'global batch {images}: {batch_size} images on each of {processes} process(es)', rate]

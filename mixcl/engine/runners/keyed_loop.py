@@ -155,7 +155,7 @@ class KeyedSteps(BaseLoop):
         if len(self.dataloader) == 0:
             raise UserError(
                 f'the training set has {len(self.dataloader.dataset)} images, fewer than one batch of '
-                f'{self.dataloader.batch_sampler.batch_size} per process; lower train_dataloader.batch_size'
+                f'{self.dataloader.batch_sampler.batch_size} per process; lower batch (or at_once)'
             )
 
 

@@ -7,23 +7,23 @@ from mmengine.config import Config
 from mmengine.dist import is_distributed, is_main_process
 from mmengine.runner import Runner
 
-from mixcl.distributed import unwrapped
+from mixcl.distributed import process_count, unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import check_classes, try_schedules, try_views
-from mixcl.engine.runners.processes import join_processes, on_main_process, process_count
+from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.trial_step import build_model, try_step
 from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.checks.values import schedule_notes
-from mixcl.experiments.data_roots import check_data_roots, check_files
-from mixcl.experiments.paths import pretrains
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.data_roots import check_data_roots, check_files
+from mixcl.recipes.paths import pretrains
 from mixcl.weights import (
     check_fits,
     check_resumable,

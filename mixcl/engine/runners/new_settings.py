@@ -7,7 +7,7 @@ from mmengine.optim.scheduler.param_scheduler import _ParamScheduler
 from mmengine.runner import Runner
 
 from mixcl.errors import UserError
-from mixcl.experiments.difference import Change
+from mixcl.recipes.difference import Change
 
 
 class NewSettingsHook(Hook):

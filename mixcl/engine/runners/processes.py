@@ -2,7 +2,6 @@
 
 import atexit
 import gc
-import os
 import pickle
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,12 +14,6 @@ from mmengine.utils.dl_utils import set_multi_processing
 
 from mixcl.distributed import silent_stdout
 from mixcl.errors import UserError
-
-
-def process_count(launcher: str) -> int:
-    """Return the number of processes that a launcher has started, even before they have joined."""
-    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS').get(launcher, '')
-    return int(os.environ.get(variable, 1))
 
 
 def join_processes(cfg: Config) -> None:

@@ -19,9 +19,9 @@ from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.hook_states import HookStates
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.runners.data_workers import watched
-from mixcl.experiments.checks.keys import DEFAULT_HOOKS
 from mixcl.faults import noting_run
 from mixcl.quiet_log import quieten
+from mixcl.recipes.checks.keys import DEFAULT_HOOKS
 from mixcl.starting import without_warnings_of_others
 from mixcl.terminal import closing_progress
 

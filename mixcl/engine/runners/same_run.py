@@ -11,9 +11,9 @@ from mmengine.runner import Runner
 from mixcl.datasets.image_digest import differing_names
 from mixcl.engine.runners.new_settings import NewSettingsHook
 from mixcl.errors import UserError
-from mixcl.experiments.difference import Change, differences
-from mixcl.experiments.paths import runner_sections
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.recipes.difference import Change, differences
+from mixcl.recipes.paths import runner_sections
 from mixcl.weights import newest_checkpoint, stored_config
 
 IGNORED_CHANGES = re.compile(

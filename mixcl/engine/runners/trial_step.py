@@ -3,21 +3,26 @@
 from contextlib import suppress
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.errors import UserError
-from mixcl.experiments.checks.building import built_from
-from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of, whole_model
 from mixcl.randomness import undisturbed_generators
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.paths import innermost, kind_of, whole_model
 from mixcl.registry import MODELS
 
 LARGEST = 32
 """Images of a trial step; more would take long."""
+
+
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: int = 64) -> ConfigDict:
+    """Return a data set of synthetic images that go through the pipeline of another one, however deep it is nested."""
+    pipeline = innermost(dataset).pipeline  # which crops to its own size
+    return ConfigDict(type='SyntheticImages', num_images=number, image_size=size, channels=channels, pipeline=pipeline)
 
 
 def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
@@ -26,6 +31,7 @@ def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) ->
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     for name in ('prefetch_factor', 'timeout', 'multiprocessing_context'):  # torch refuses them without workers
         loader_cfg.pop(name, None)
+    loader_cfg.sampler.pop('multiple_of', None)  # of a step that accumulates
     images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
@@ -58,7 +64,7 @@ def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
         reason = ' '.join(str(error).split())[:300]
         raise UserError(
             f'a trial step on synthetic images fails: {type(error).__name__}: {reason}; two parts of the config do not '
-            'fit, or train_dataloader.batch_size is too small (MIXCL_TRACEBACK=1 shows where)'
+            'fit, or batch is too small (MIXCL_TRACEBACK=1 shows where)'
         ) from error
 
 

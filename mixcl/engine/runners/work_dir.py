@@ -11,8 +11,8 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.errors import UserError
-from mixcl.experiments.paths import kind_of, walk
 from mixcl.files import checksum_path, open_lock
+from mixcl.recipes.paths import kind_of, walk
 
 LOCK = 'run.lock'
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from mixcl.encoders.widths import blank_outputs
 from mixcl.registry import MODELS
 from mixcl.weights import Encoder
 
@@ -34,6 +35,4 @@ class FrozenFeatures(Encoder):
 
     def channels(self, image_size: int | tuple[int, int]) -> tuple[int, ...]:
         """Return the widths D_i of the features of images, whose size is one side or (height, width)."""
-        size = (image_size, image_size) if isinstance(image_size, int) else image_size
-        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, *size)
-        return tuple(features.shape[1] for features in self(blank))
+        return tuple(features.shape[1] for features in blank_outputs(self, self._in_channels, image_size))

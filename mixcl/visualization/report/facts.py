@@ -9,9 +9,9 @@ from mixcl.engine.hooks import HealthHook
 from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_results, table
-from mixcl.experiments.difference import differences
-from mixcl.experiments.paths import innermost
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.difference import differences
+from mixcl.recipes.paths import innermost
+from mixcl.recipes.prepared import prepared
 from mixcl.shipped import known_configs, name_of
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
@@ -117,7 +117,11 @@ def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
 
 
 def evaluation(run: RunRecord) -> list[Block]:
-    """Show results of the quick start and of mixcl evaluate, and the papers' numbers of this config."""
+    """Show results of the quick start and of mixcl evaluate, and the papers' numbers of this config.
+
+    Raises:
+        UserError: if there is neither.
+    """
     path, blocks, quick_rows = run.folder / 'results.json', [], []
     quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
     if isinstance(quick, dict):
@@ -132,13 +136,15 @@ def evaluation(run: RunRecord) -> list[Block]:
         head, *cells = (line.strip('| ').split(' | ') for line in lines if line.startswith('| '))
         said = Block('list', [line.removeprefix('- ') for line in lines if line.startswith('- ')])
         blocks += [Block('table', cells, head=head), Block('details', [said], 'What the protocols are')]
-    if not blocks:
-        ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
-        blocks.append(Block('missing', f'Nothing has been evaluated after training; to do so: {ask}'))
     of, keys = name_of(run.config), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
     papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if of and one.get('config') == of]
-    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {of}.')
-    return [*blocks, shown]
+    if not blocks:
+        ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
+        missing = f'nothing has been evaluated after training; to do so: {ask}'
+        if not papers:
+            raise UserError(missing)
+        blocks.append(Block('missing', f'{missing[:1].upper()}{missing[1:]}'))
+    return [*blocks, *([Block('table', papers, head=keys)] if papers else [])]
 
 
 def changes(run: RunRecord, other: RunRecord) -> list[Block]:
@@ -157,7 +163,7 @@ def changes(run: RunRecord, other: RunRecord) -> list[Block]:
 
 
 def _folded(title: str, text: str) -> Block:
-    return Block('details', [Block('code', text)], title)
+    return Block('details', [Block('code', text)], title) if text else Block('text', title)
 
 
 def environment(run: RunRecord) -> list[Block]:

@@ -45,7 +45,7 @@ def write_report(
 
     Raises:
         UserError: if a folder is not that of a run, or the file cannot be written. If a part of the page cannot be
-            made, the page says why.
+            made, its section is left out and the end of the page says why.
     """
     out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
     if out.suffix != '.html':
@@ -65,6 +65,7 @@ def write_report(
         'Warnings': facts.health,
         'Table of terms': facts.terms,
         'Evaluation': facts.evaluation,
+        'Curves': lambda _: [picture(curves_figure(folders), 'Curves', 'svg+xml')],
         'Mixtures': partial(_figure, 'mix'),
         'Neighbours': partial(_figure, 'neighbours', among=AMONG),
         'Attention': partial(_figure, 'attention'),
@@ -75,12 +76,19 @@ def write_report(
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
-    sections = [
-        (title, {run.label: blocks_or_reason(partial(make, run)) for run in runs}) for title, make in makers.items()
-    ]
-    sections.insert(
-        4, ('Curves', {'': blocks_or_reason(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])})
-    )
+    sections: dict[str, dict[str, list[Block]]] = {}
+    left_out: dict[str, list[str]] = {}
+    for title, make in makers.items():
+        shown = {run.label: run for run in runs} if len(runs) > 1 and title != 'Curves' else {'': runs[0]}
+        for label, run in shown.items():
+            made = blocks_or_reason(partial(make, run))
+            if isinstance(made, str):
+                left_out.setdefault(made, []).append(f'{title} of {label}' if label else title)
+            else:
+                sections.setdefault(title, {})[label] = made
+    if left_out:
+        reasons = [f'{", ".join(titles)}: {reason}' for reason, titles in left_out.items()]
+        sections['Left out'] = {'': [Block('list', reasons)]}
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
     values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # file names may be invalid text
@@ -92,17 +100,16 @@ def _figure(name: str, run: RunRecord, form: str = 'png', **options: Any) -> lis
     return [picture(drawn(name, run.trained, **options), name, form)]
 
 
-def blocks_or_reason(make: Callable[[], list[Block]]) -> list[Block]:
-    """Make blocks, or one that says why they are missing."""
+def blocks_or_reason(make: Callable[[], list[Block]]) -> list[Block] | str:
+    """Make blocks, or say why there are none."""
     try:
         return make()
     except UserError as error:
-        reason = str(error)
+        return str(error)
     except Exception as error:  # one part that fails must not cost the others
         if os.environ.get('MIXCL_TRACEBACK'):
             raise
-        reason = f'this could not be shown ({type(error).__name__}: {" ".join(str(error).split())})'
-    return [Block('missing', f'{reason[:1].upper()}{reason[1:]}.')]
+        return f'this could not be shown ({type(error).__name__}: {" ".join(str(error).split())})'
 
 
 def picture(figure: Figure, title: str, form: str = 'png') -> Block:

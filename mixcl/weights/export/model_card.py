@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import mixcl
-from mixcl.experiments.paths import innermost
 from mixcl.files import sha256_of
+from mixcl.recipes.paths import innermost
 from mixcl.shipped import name_of
 from mixcl.weights.export.base import Exported
 from mixcl.weights.pretrained import PretrainedBackbone

@@ -47,10 +47,10 @@ def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
 def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Tensor]]:
     """Return timm's name of the architecture, its arguments, timm's notes on it, and the weights by timm's names."""
     if isinstance(exported.backbone, TimmBackbone):
-        model, config = exported.backbone.plain_model(), exported.config
+        model, given = exported.backbone.plain_model(), dict(exported.backbone.arguments)
         known: Any = model.pretrained_cfg
         notes = {key: known[key] for key in NOTED if key in known}
-        return config['name'].partition('.')[0], dict(config.get('arguments') or {}), notes, model.state_dict()
+        return exported.config['name'].partition('.')[0], given, notes, model.state_dict()
     if resnet := plain_resnet(exported, 'timm'):
         return f'resnet{resnet.depth}', {}, dict(first_conv='conv1', classifier='fc'), exported.renamed('timm')
     vit = vit_shape(exported, 'timm')

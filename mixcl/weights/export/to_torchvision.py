@@ -23,7 +23,7 @@ def write_torchvision(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``model.safetensors`` for one of torchvision's models without its classifier."""
     channels, config = exported.preprocessing.channels, exported.config
     if isinstance(exported.backbone, TorchvisionBackbone):
-        model, given = exported.backbone.plain_model(), config.get('arguments') or {}
+        model, given = exported.backbone.plain_model(), exported.backbone.arguments
         arguments = ', '.join([repr(config['name']), *(f'{key}={value!r}' for key, value in given.items())])
         changes, other_stem = [*_without_classifier(model)], channels != 3
     elif resnet := plain_resnet(exported, 'torchvision', small_stem=True):

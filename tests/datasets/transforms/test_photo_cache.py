@@ -20,7 +20,7 @@ from mixcl.datasets.transforms.photo_cache import HEAD
 from mixcl.datasets.transforms.photo_cache import _identity as identity_of
 from mixcl.datasets.transforms.photo_cache import _stored as stored
 from mixcl.errors import UserError
-from mixcl.experiments.options.own_data import source_config
+from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS
 
 CROP = dict(

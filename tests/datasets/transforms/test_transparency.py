@@ -16,7 +16,7 @@ from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.decoding import decode
 from mixcl.datasets.verification import transparency
 from mixcl.errors import UserError
-from mixcl.experiments.options.own_data import source_config
+from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS
 
 WHITE = (255, 255, 255)

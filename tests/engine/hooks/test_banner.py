@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import tiny
 import torch
+from mmengine.config import Config
 from mmengine.optim import OptimWrapper
 from torch import nn
 
@@ -18,7 +19,12 @@ from mixcl.engine.hooks.banner import checkpoint_bytes
 
 
 def banner(
-    caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, model: nn.Module | None = None, **changes: object
+    caplog: pytest.LogCaptureFixture,
+    accumulative_counts: int = 1,
+    model: nn.Module | None = None,
+    auto_scale_lr: dict | None = None,
+    recipe: dict | None = None,
+    **changes: object,
 ) -> str:
     """Return the banner of a run with 128 images on each of 8 processes, after the schedules have set the learning
     rate of the first step, 0."""
@@ -34,12 +40,11 @@ def banner(
         train_loop=SimpleNamespace(max_epochs=300),
         val_loop=SimpleNamespace(),
         world_size=8,
-        auto_scale_lr=None,
         seed=7,
         iter=0,
         hooks=[],
         work_dir='.',
-        cfg=SimpleNamespace(work_dir='work_dirs/banner'),
+        cfg=Config(dict(work_dir='work_dirs/banner', auto_scale_lr=auto_scale_lr, recipe=recipe)),
         optim_wrapper=OptimWrapper(optimizer, accumulative_counts=accumulative_counts),
         logger=logging.getLogger('banner'),
     )
@@ -83,10 +88,19 @@ def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale
     assert f'  learning rate 0.002{line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)
 
 
-def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    line = next(line for line in banner(caplog, auto_scale_lr=dict(base_batch_size=102401, enable=True)).splitlines()
-                if 'learning rate' in line)  # fmt: skip
-    assert 'scaled linearly to 1024; WARNING: below a hundredth of the recipe' in line
+def test_the_rate_of_a_recipe(caplog: pytest.LogCaptureFixture) -> None:
+    def line(batch: int, lr: float = 5e-4) -> str:
+        text = banner(caplog, recipe=dict(batch=batch, optimizer=dict(lr=lr)))
+        return next(line for line in text.splitlines() if 'learning rate' in line)
+
+    scaled = (
+        "  learning rate 0.002, scaled linearly from the recipe's batch of {}: more processes or a larger at_once take "
+    )
+    assert line(1024) == "  learning rate 0.002, the recipe's for its batch"
+    assert line(1024, lr=1e-3) == '  learning rate 0.002, as given'
+    assert line(102400) == scaled.format(102400) + 'more images'
+    few = 'more images; WARNING: below a hundredth of the recipe'
+    assert line(102401).startswith(scaled.format(102401) + few)
 
 
 @pytest.mark.parametrize(

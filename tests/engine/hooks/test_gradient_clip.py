@@ -5,12 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from backbones.small_models import MODELS_AND_WIDTHS
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.runner import Runner
 from torch import nn
 
 from mixcl.engine import AdaptiveClipHook, ParameterClipHook
 from mixcl.engine.hooks.gradient_clip import BlockClip
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
 
 
 def block(*sizes: int) -> BlockClip:
@@ -67,6 +70,18 @@ def test_every_block_is_clipped_on_its_own_and_a_resumed_run_takes_up_the_means(
     resumed, others = with_hook(tmp_path / 'resumed', resume=True, load_from=checkpoint)
     assert all(torch.equal(clip.mean, other.mean) for clip, other in zip(clips, others, strict=True))
     torch.testing.assert_close(straight.model.state_dict(), resumed.model.state_dict(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize('name', ['vit', 'dinov3', 'resnet'])
+def test_blocks_of_other_libraries_are_found(name: str) -> None:
+    model = SimpleNamespace(backbone=MODELS.build(MODELS_AND_WIDTHS[name][0]))
+    if name == 'resnet':
+        with pytest.raises(
+            UserError, match=r'AdaptiveClipHook clips the blocks of .* this TorchvisionBackbone does not'
+        ):
+            AdaptiveClipHook().blocks_of(model)
+    else:
+        assert AdaptiveClipHook().blocks_of(model) == list(model.backbone.model.blocks)
 
 
 def test_every_gradient_is_clipped_by_itself_before_the_step() -> None:

@@ -10,7 +10,7 @@ from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import use_pretrained
+from mixcl.recipes.run_options import use_pretrained
 from mixcl.weights import read_pretrained
 
 

@@ -75,7 +75,7 @@ def test_a_compiled_run_resumes_an_eager_one(tmp_path: Path) -> None:
 
     config, options = 'configs/mocov3/vit-xs4_digits.py', ['experiment_name=compiled']
     command = ['tools/train.py', config, '--smoke', '--no-validate', '--work-dir', tmp_path]
-    assert run_here(*command, options=['train_cfg.max_epochs=1']) == 0
+    assert run_here(*command, options=['schedule.epochs=1']) == 0
     names = list(torch.load(tmp_path / 'epoch_1.pth', weights_only=False)['state_dict'])
     assert run_here(*command, '--compile', '--resume', options=options) == 0
     assert list(torch.load(tmp_path / 'epoch_2.pth', weights_only=False)['state_dict']) == names

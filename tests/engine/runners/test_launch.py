@@ -14,8 +14,8 @@ from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.processes import join_processes
 from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import use_launcher, use_mixed_precision
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
+from mixcl.recipes.run_options import use_launcher, use_mixed_precision
 from mixcl.shipped import config_name
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
@@ -28,7 +28,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> None:
-    """One case is an override; tests/experiments/test_config_overrides.py has the others."""
+    """One case is an override; tests/recipes/test_config_overrides.py has the others."""
     path = tmp_path / 'config.py'
     for text, overrides, message in (
         (None, {}, r'no config file .*config\.py'),
@@ -67,7 +67,10 @@ def test_a_config_of_the_repository_is_named_elsewhere(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r'no config file configs/\S+ here; .* mixcl is patchmix/vit-s16_in1k$'):
         prepared('configs/patchmix/vit-s16_in1k.py')
-    for base, name in (('configs/patchmix/vit-s16_in1k', 'patchmix/vit-s16_in1k'), ('../_base_/views', '_base_/views')):
+    for base, name in (
+        ('configs/patchmix/vit-s16_in1k', 'patchmix/vit-s16_in1k'),
+        ('../_base_/runtime', '_base_/runtime'),
+    ):
         Path('mine.py').write_text(f"_base_ = ['{base}.py']")
         with pytest.raises(UserError, match=rf"'\S+{base}\.py'; .* comes with mixcl, write 'mixcl::{name}\.py'$"):
             prepared('mine.py')

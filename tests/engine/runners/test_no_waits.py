@@ -16,7 +16,7 @@ from mmengine.runner import Runner
 from waits import DEVICE, acting_as_gpu, nothing_waits
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 LAST = 1
 """Step, counted from 0, after which a run ends. The fifth, the last of its epoch, would be logged."""

@@ -12,7 +12,7 @@ from mmengine.runner import Runner
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.same_run import check_same_run, keeps_computation
 from mixcl.errors import UserError
-from mixcl.experiments.difference import Change
+from mixcl.recipes.difference import Change
 
 NUMBER = BATCH_SIZE * STEPS_PER_EPOCH
 

@@ -10,12 +10,12 @@ from mixcl.engine.runners.dry_run import check_start
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.trial_step import build_model, synthetic_batch, try_step
 from mixcl.errors import UserError
-from mixcl.experiments.prepared import prepared
+from mixcl.recipes.prepared import prepared
 
 WRONG = [
     ('mocov3/vit-xs4_digits', {'model.neck.in_channels': 100}, 'model.neck.in_channels=100'),
-    ('mae/vit-xs4_digits', {'model.neck.num_patches': 100}, 'a trial step on synthetic images fails: .*size of tensor'),
-    ('mocov3/vit-xs4_digits', {'train_dataloader.batch_size': 1}, 'more than 1 value .*batch_size is too small'),
+    ('mae/vit-xs4_digits', {'model.neck.num_patches': 100}, 'num_patches=100, but from model.backbone follows 16'),
+    ('mocov3/vit-xs4_digits', {'batch': 1}, 'more than 1 value .*batch is too small'),
 ]
 
 
@@ -45,7 +45,7 @@ def test_settings_of_workers_do_not_matter() -> None:
 
 
 def test_groups_of_any_size_take_the_fewest_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'train_dataloader.batch_size': 96})
+    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'batch': 96})
     for groups, expected in ((12, [2, 12]), (48, [2])):  # 48 images would take long
         model, made = build_model(cfg), []
 
@@ -64,5 +64,5 @@ def test_groups_of_any_size_take_the_fewest_images(monkeypatch: pytest.MonkeyPat
 
 
 def test_several_processes_may_have_one_image_each() -> None:
-    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'train_dataloader.batch_size': 1})
+    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'batch': 1})
     try_step(cfg, build_model(cfg), processes=2)

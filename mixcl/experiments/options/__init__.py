@@ -1,1 +1,0 @@
-"""Options of a run, each a function of its config."""

@@ -1,0 +1,119 @@
+"""Places of a config's data, annotations and weights: setting and checking them before any expensive work."""
+
+from collections.abc import Iterator, Mapping
+from filecmp import cmp
+from pathlib import Path as FilePath
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.errors import UserError
+from mixcl.recipes.paths import Path, innermost, kind_of, readable, runner_sections, walk
+
+DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
+"""Sections with data sets. Loops may have loaders of their own, such as the bank of a kNN evaluation."""
+
+EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
+"""Sections with metrics. Those of detection read an annotation file in a data set's root."""
+
+
+def set_data_root(cfg: Config, root: str) -> None:
+    """Set the root of all data sets and the files of metrics, in place; raises UserError if no data set has a root."""
+    nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
+    if not nodes:
+        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
+    old_roots = {FilePath(node['data_root']) for node in nodes if node['data_root']}
+    for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
+        if isinstance(metric, dict) and metric.get('ann_file'):
+            file = FilePath(metric['ann_file'])
+            for old in sorted(old_roots & set(file.parents))[-1:]:  # the innermost
+                metric['ann_file'] = str(root / file.relative_to(old))
+    for node in nodes:
+        node['data_root'] = root
+
+
+def check_data_roots(cfg: Config) -> None:
+    """Check that the folders of all data sets that a run will load exist and are not empty.
+
+    Empty values and remote addresses (``s3://...``) are left to the data sets.
+
+    Raises:
+        UserError: names the first folder that is missing or empty, or file of CIFAR that is missing or altered.
+    """
+    checked: set[tuple[str, str]] = set()
+    for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+        root = node['data_root']
+        if not root or '://' in str(root):
+            continue
+        place, kind = f'{readable(path)}.data_root', kind_of(node)
+        problem = 'is empty' if FilePath(root).is_dir() else 'does not exist'
+        if problem == 'does not exist' or not any(FilePath(root).iterdir()):
+            raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass `data_root=DIR`")
+        if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
+            checked.add((kind, root))
+            _check_cifar(node, place)
+
+
+def _check_cifar(node: Mapping[str, Any], place: str) -> None:
+    """Check the files of CIFAR, since mmpretrain only advises to download them."""
+    from mmpretrain import datasets
+    from mmpretrain.datasets.utils import check_md5
+
+    kind = getattr(datasets, kind_of(node))
+    for name, published in (*kind.train_list, *kind.test_list):
+        file = FilePath(node['data_root'], kind.base_folder, name)
+        if not file.is_file():
+            if node.get('download'):
+                return
+            raise UserError(f'there is no file {file} ({place}); unpack {kind.url} there or pass `data_root=DIR`')
+        if not check_md5(str(file), published):
+            raise UserError(
+                f'{file} ({place}) was found, but its checksum differs from that of the published file; unpack '
+                f'{kind.url} again'
+            )
+
+
+def check_files(cfg: Config) -> None:
+    """Check that the weights a config names exist, except remote ones; raises UserError for the first missing file."""
+    _check_file(cfg.get('load_from'), 'load_from', 'checkpoint file', 'correct the path')
+    for path, node in walk(dict(runner_sections(cfg))):
+        if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
+            _check_file(node.get('checkpoint'), f'{readable(path)}.checkpoint', 'checkpoint file', 'correct the path')
+
+
+def check_metric_files(cfg: Config, section: str) -> None:
+    """Check the annotation files of the metrics in ``'val_evaluator'`` or ``'test_evaluator'``.
+
+    The Runner would open them only after the images, and mmdet compares them with the results of a validation.
+
+    Raises:
+        UserError: for the first file that is missing, or has other contents than that of the images.
+    """
+    name = section.replace('evaluator', 'dataloader')
+    images = innermost(cfg.get(name) or {})
+    of_images = FilePath(images.get('data_root') or '', images.get('ann_file') or '')
+    for path, node in walk(cfg.get(section), (section,)):
+        if isinstance(node, Mapping) and node.get('ann_file'):
+            file, place = node['ann_file'], f'{readable(path)}.ann_file'
+            _check_file(file, place, 'annotation file', 'put it there or pass `data_root=DIR`')
+            if of_images.is_file() and '://' not in file and not cmp(file, of_images, shallow=False):
+                raise UserError(
+                    f'{place}={file!r} is not the annotation file of {name}, {of_images}: give both the same, or leave '
+                    f'the one in {section} out (None)'
+                )
+
+
+def _check_file(file: str | None, place: str, kind: str, advice: str) -> None:
+    if file and '://' not in str(file) and not FilePath(file).expanduser().is_file():
+        raise UserError(f'there is no {kind} {file} ({place}); {advice}')
+
+
+def data_sets(cfg: Config) -> Iterator[Any]:
+    """Yield the config of every data set that a run will load."""
+    for path, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+        if path[-1:] == ('dataset',) and 'dataset' not in path[:-1] and isinstance(node, Mapping):
+            yield node
+
+
+def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    return ((path, node) for path, node in walk(sections) if isinstance(node, Mapping) and 'data_root' in node)

@@ -1,0 +1,255 @@
+"""The facts of a recipe, typed: what its config says, once. :mod:`.making` makes mmengine's sections of them.
+
+A class with a field ``settings`` takes any other key, too: an argument of the class that ``type`` names.
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from mixcl.errors import UserError
+
+Kind = TypeVar('Kind')
+Step = str | dict
+"""A transform: its config, or its name among the fact ``steps``."""
+
+WORDS = {
+    bool: 'True or False',
+    int: 'a whole number',
+    float: 'a number',
+    str: 'a text',
+    dict: 'a dict',
+    list: 'a list',
+}
+
+LEAST = dict(batch=1, at_once=1, epochs=1, every=1, size=1, resize=1, crops=1, warmup=0, workers=0, lr=0)
+"""Smallest values of facts that are numbers."""
+
+
+SHAPES: tuple[tuple[str, str, Callable[[Sequence], bool]], ...] = (
+    ('crop', 'two shares, the smaller one first', lambda pair: len(pair) == 2 and 0 < pair[0] <= pair[1] <= 1),
+    ('weight_decay', 'a number, or two above 0', lambda pair: len(pair) == 2 and min(pair) > 0),
+    ('neighbours', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
+    ('tested', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
+)
+"""What facts that are lists must be, in words and as a test."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Images, and how they are read, measured and normalised. One file per data set serves all recipes.
+
+    Attributes:
+        images: config of the data set, without split and pipeline.
+        size: side of the training views, and of the images that are evaluated, in pixels.
+        resize: short edge of an evaluated image before its centre is cropped; None: it is taken as it is.
+        splits: settings of the parts 'train', 'test', and 'bank' if what is voted among is not all that is trained on.
+            Without 'test' nothing is measured.
+        read: steps that read an image.
+        mean, std: of each channel, in the file's order, on the scale of 0 to 255; by default ImageNet's.
+        files: whether images are files, of which some may be unreadable.
+        workers: processes that load images, for each loader.
+        views: views that suit the images, in place of the method's; see :class:`View`.
+        share: share of each class that is trained on.
+        cache: ``dict(folder=..., gigabytes=...)`` for reduced copies of large photos.
+        at_once: images of this size that a process usually takes at a time.
+    """
+
+    images: dict
+    size: int
+    resize: int | None = None
+    splits: dict = field(default_factory=lambda: dict(train=dict(split='train'), test=dict(split='test')))
+    read: list[Step] = field(default_factory=list)
+    mean: Sequence[float] = (123.675, 116.28, 103.53)
+    std: Sequence[float] = (58.395, 57.12, 57.375)
+    files: bool = False
+    workers: int = 8
+    views: dict = field(default_factory=dict)
+    share: float | None = None
+    cache: dict | None = None
+    at_once: int = 128
+
+
+@dataclass(frozen=True)
+class View:
+    """One of the views of an image.
+
+    Attributes:
+        crop: smallest and largest share of the image that a crop shows.
+        size: side in pixels; by default that of the data.
+        crops: number of crops.
+        steps: transforms after the crop, in order.
+        interpolation: of the resized crop.
+    """
+
+    crop: Sequence[float] = (0.08, 1.0)
+    size: int | None = None
+    crops: int = 1
+    steps: list[Step] = field(default_factory=list)
+    interpolation: str = 'bicubic'
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """The optimiser; ``settings`` are arguments of its class, such as ``betas``.
+
+    Attributes:
+        type: class of the optimiser.
+        lr: learning rate for 256 images per step.
+        weight_decay: one value, or (from, to) along half a cosine.
+        spare: parameters that do not decay: 'none'; 'flat', those of one dimension; 'named', also class token and
+            position embedding.
+        layer_decay: factor of the learning rate from each block to the one below.
+        clip: largest norm of the gradient.
+    """
+
+    type: str
+    lr: float
+    weight_decay: float | Sequence[float] = 0.0
+    spare: Literal['none', 'flat', 'named'] = 'none'
+    layer_decay: float | None = None
+    clip: float | None = None
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The length of the run, and the learning rate over it; ``settings`` are arguments of the schedule's class.
+
+    Attributes:
+        epochs: length of the run.
+        warmup: epochs of warm-up.
+        type: class of the schedule.
+        per: whether the rate changes with every step, or with every epoch.
+    """
+
+    epochs: int
+    warmup: int = 0
+    type: str = 'WarmupCosineLR'
+    per: Literal['step', 'epoch'] = 'step'
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """kNN accuracy in training, every so many epochs, and with other numbers of neighbours in a test."""
+
+    every: int = 10
+    neighbours: Sequence[int] = (10, 20)
+    tested: Sequence[int] = (10, 20, 100, 200)
+    temperature: float = 0.07
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All facts of a pretraining, beside ``model``, whose parts are classes.
+
+    Attributes:
+        views: of each image, by name; ``all`` says what they share, ``after`` has steps that see all views, and
+            ``type`` a transform that makes a pair of them.
+        steps: transforms by name.
+        batch: images per optimiser step, of all processes together.
+        at_once: most images that a process takes at a time; by default as the data say.
+        accumulate: whether processes that are too few for ``batch`` accumulate gradients. If not, the batch is smaller,
+            and the learning rate with it: images of several batches are not contrasted.
+        hooks: hooks of the method, by name.
+    """
+
+    data: Data
+    views: dict
+    optimizer: Optimizer
+    schedule: Schedule
+    batch: int
+    at_once: int | None = None
+    accumulate: bool = False
+    measure: Measure = Measure()
+    steps: dict = field(default_factory=dict)
+    hooks: dict = field(default_factory=dict)
+
+
+FACTS = frozenset(each.name for each in fields(Recipe)) | {'facts'}
+"""Top-level names of a config that are facts, if it sets ``facts = 1``."""
+
+
+OF_SEVERAL = dict(data=Data, optimizer=Optimizer, schedule=Schedule, measure=Measure)
+"""Facts that are a dict of facts."""
+
+
+def read_facts(config: Mapping[str, Any]) -> Recipe:
+    """Read the facts of a config; raises UserError for the first that is misspelt, missing or of another type."""
+    given = {name: config[name] for name in FACTS - {'facts'} if name in config}
+    given |= {name: typed(kind, given[name], name) for name, kind in OF_SEVERAL.items() if name in given}
+    return typed(Recipe, given, 'the recipe')
+
+
+def typed(kind: type[Kind], given: Any, place: str) -> Kind:
+    """Read facts of a kind; raises UserError for an unknown or missing key, and a value of another type or too small.
+
+    ``place`` is where they stand in the config.
+    """
+    if not isinstance(given, Mapping):
+        raise UserError(f'{place}={given!r} must be a dict')
+    kinds, known = get_type_hints(kind), {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
+    for key in others:
+        if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
+            raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
+    values = {key: value for key, value in given.items() if key not in others}
+    for key, value in values.items():
+        name = f'{place}.{key}'.removeprefix('the recipe.')
+        if not fits(value, kinds[key]):
+            raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
+        if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
+            raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
+    for key, words, holds in SHAPES:
+        if isinstance(values.get(key), Sequence) and not holds(values[key]):
+            raise UserError(f'{place}.{key}={values[key]!r} must be {words}')
+    if values.get('share') is not None and not 0 < values['share'] <= 1:
+        raise UserError(f'{place}.share={values["share"]!r} must be above 0 and at most 1')
+    for each in known.values():
+        if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
+            raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
+    return kind(**values, **({'settings': others} if 'settings' in known else {}))
+
+
+def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dict of facts with the default of each that it leaves out."""
+    defaults = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.default is not MISSING or each.default_factory is not MISSING
+    }
+    return {**defaults, **given}
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value has a type. A whole number counts as a number, but neither True nor False do."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin is UnionType:
+        return any(fits(value, each) for each in inner)
+    if origin is Literal:
+        return value in inner
+    if origin in (int, float):
+        return isinstance(value, (int, float) if origin is float else int) and not isinstance(value, bool)
+    if origin in (list, Sequence):
+        return isinstance(value, list | tuple) and all(fits(each, inner[0]) for each in value)
+    return isinstance(value, Mapping if origin is dict else origin)
+
+
+def in_words(kind: Any) -> str:
+    """Return the words for a type in a message."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin is UnionType:
+        return ' or '.join(in_words(each) for each in inner if each is not NoneType)
+    if origin is Literal:
+        return ' or '.join(map(repr, inner))
+    return f'a list, each {in_words(inner[0])}' if origin in (list, Sequence) else WORDS.get(origin, origin.__name__)
+
+
+def suggested(word: str, known: Any) -> str:
+    """Return the end of a message about a word that is not known: the nearest that is."""
+    near = difflib.get_close_matches(str(word), [*map(str, known)], 1)
+    return f'; did you mean {near[0]!r}?' if near else f'; there are {", ".join(sorted(map(str, known)))}'

@@ -1,0 +1,100 @@
+"""Length, batches and loading of a run, fitted to the number of images and the machine (``mixcl pretrain``)."""
+
+import math
+from dataclasses import dataclass
+
+from mmengine.config import Config
+
+from mixcl.errors import UserError
+from mixcl.recipes.reading import read_config
+
+STEPS = 25_000
+EPOCHS = (100, 800)
+"""Number of training steps, and bounds of the epochs, which take precedence."""
+
+BATCH = (4, 128)
+STEPS_PER_EPOCH = 4
+"""Bounds of batches (mixtures need a few images), and the steps per epoch that batches are made small for."""
+
+WARM_UP = 300
+"""Minimum length of a warm-up: about this number of steps, or a third of the epochs if that is shorter."""
+
+CHECKPOINTS = 10
+"""Number of checkpoints that a run writes."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Settings of a run on the user's own images; the number of images decides those that are None."""
+
+    epochs: int | None = None
+    batch_size: int | None = None
+    num_workers: int | None = None
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in dict(epochs=1, batch_size=1, num_workers=0).items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UserError(
+                    f'`{name}={value!r}` is no whole number of at least {least}; leave it out for one that fits'
+                )
+
+
+def use_recipe_of(cfg: Config, backbone: str) -> None:
+    """Give AdamW and its schedule to a backbone that is no ResNet, if the method's own recipe has another optimiser."""
+    if 'resnet' not in backbone and cfg.optimizer.type != 'AdamW':
+        recipe = read_config('mocov3/vit-s16_in1k')
+        cfg.optimizer, cfg.schedule = recipe.optimizer, recipe.schedule
+        cfg.pop('optim_wrapper', None)
+
+
+def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
+    """Fit the facts about length, batch, queues and loading to the number of images and the machine, in place.
+
+    Raises:
+        UserError: if a process has fewer images than a batch, or fewer than 2.
+    """
+    processes = wanted.processes
+    if images < 2 * processes:
+        raise UserError(f'{processes} process(es) need at least {2 * processes} images; found {images}')
+    share = images // processes
+    fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
+    batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
+    if not 2 <= batch <= share:
+        raise UserError(
+            f'{images} images give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
+            'images, and at most the share of a process; give more images, or another `batch_size`'
+        )
+    cfg.batch, cfg.at_once = batch * processes, batch
+    if wanted.num_workers is not None:
+        cfg.data.workers = wanted.num_workers
+    target = cfg.model.get('target') or {}
+    if target.get('type') == 'ShuffledEMA' and processes == 1:
+        most = target.get('groups', 8)
+        groups = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
+        target |= dict(groups=groups) if groups != most else {}
+    for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
+        queue.size = min(queue.size, max(images // 2, 1) // cfg.batch * cfg.batch or cfg.batch)
+    least, most = EPOCHS
+    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
+    use_epochs(cfg, epochs, steps=share // batch)
+    cfg.measure = dict(cfg.get('measure') or {}, every=max(epochs // CHECKPOINTS, 1))
+    cfg.default_hooks.checkpoint.interval = cfg.measure.every
+
+
+def use_epochs(cfg: Config, epochs: int, steps: int) -> None:
+    """Change the number of epochs, each of so many steps: schedules keep their shares of the run, and warm-ups are at
+    most a tenth of the run unless that is too few steps."""
+    schedule, before = cfg.schedule, cfg.schedule.epochs
+    schedule.epochs, least = epochs, min(max(round(WARM_UP / steps), 1), epochs // 3)
+    for name in ('begin', 'end', 'T_max'):
+        if schedule.get(name):
+            schedule[name] = round(schedule[name] * epochs / before)
+    if 'milestones' in schedule:
+        schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
+    if schedule.get('warmup'):
+        schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
+    for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):
+        for name in {'warmup_epochs', 'queue_from'} & objective.keys():
+            objective[name] = min(objective[name], epochs // 10)

@@ -1,0 +1,134 @@
+"""Options of how a config is run: initial weights, precision, cached photos, time and processes."""
+
+import os
+import re
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+
+from mixcl.errors import UserError
+from mixcl.recipes.paths import kind_of, walk
+from mixcl.shipped import named_by_data
+
+RANDOM = 'random'
+"""Name in place of a checkpoint for weights as they are initialised."""
+
+LONGEST_NAME = 100
+
+
+def use_mixed_precision(cfg: Config) -> None:
+    """Train under bfloat16 autocast (``--amp``); raises UserError if the config already has a special wrapper."""
+    kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
+    if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
+        raise UserError(
+            f'`amp` replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out `amp` or '
+            'set the wrapper in the config'
+        )
+    cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
+
+
+def use_name(cfg: Config, name: str | None, data: str | None) -> None:
+    """Note the name of a run as ``run_name``, in place; without one, that of its config says what ``data`` are.
+
+    Raises:
+        UserError: if the name cannot stand in a title.
+    """
+    if name is not None and not (name.isprintable() and 0 < len(name.strip()) <= LONGEST_NAME):
+        raise UserError(f'`name={name[:LONGEST_NAME]!r}` must have 1 to {LONGEST_NAME} printable characters')
+    if name is not None or (data and cfg.get('config_name')):
+        cfg.run_name = name or named_by_data(cfg.config_name, data.partition(':')[0])
+
+
+def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
+    """Start a run's backbone from a checkpoint, or 'random' for none (``--pretrained``, ``--encoder``).
+
+    A ``PretrainedBackboneHook`` in the config keeps its other settings. The encoder is 'online' or 'target', or None
+    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder.
+
+    Raises:
+        UserError: if the model has no backbone, or the config already loads another checkpoint.
+    """
+    model = cfg.get('model') or {}
+    if not model.get('backbone'):
+        raise UserError(f'`pretrained` loads a backbone, but model.type={model.get("type")!r} has none in the config')
+    if cfg.get('load_from') and not cfg.get('resume'):
+        raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
+    hooks = list(cfg.get('custom_hooks') or [])
+    own = [hook for hook in hooks if kind_of(hook) == 'PretrainedBackboneHook']
+    others = [hook for hook in hooks if hook not in own]
+    if str(checkpoint) == RANDOM:
+        cfg.custom_hooks = others
+        return
+    settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
+    preferred = (cfg.get('protocol') or {}).get('encoder')
+    chosen = encoder or (('target', 'online') if preferred == 'target' else 'online')
+    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}]
+
+
+def limit_time(cfg: Config, duration: str) -> None:
+    """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
+
+    A duration is made of whole days, hours, minutes and seconds in this order.
+
+    Raises:
+        UserError: if it is no duration. Train loops that cannot end within an epoch take no ``max_seconds``.
+    """
+    parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
+    days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
+    cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if cfg.train_cfg.max_seconds == 0:
+        raise UserError(f'`max_time` takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
+
+
+def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
+    """Make a test load a whole checkpoint or, if it measures features, the backbone in one (``--pretrained``).
+
+    Raises:
+        UserError: if not exactly the one that the config's model takes is given.
+    """
+    kind = cfg.model.get('type')
+    frozen = kind_of(cfg.model) == 'FrozenEncoder'
+    unused = (checkpoint,) if frozen else (pretrained, encoder)
+    if any(unused) or (pretrained if frozen else checkpoint) is None:
+        wanted = '`pretrained=CHECKPOINT`' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
+        raise UserError(f'{cfg.config_name} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
+    if frozen:
+        use_pretrained(cfg, str(pretrained), encoder)
+    else:
+        cfg.load_from = checkpoint
+
+
+def measure_in_bfloat16(cfg: Config) -> None:
+    """Encode under bfloat16 autocast; raises UserError if the config does not measure features."""
+    if kind_of(cfg.test_cfg) != 'FeatureLoop':
+        raise UserError(f'`amp` is for configs that measure features, but {cfg.config_name} has another test_cfg.type')
+    cfg.test_cfg.amp = True
+
+
+def use_launcher(cfg: Config, launcher: str) -> None:
+    """Make a run join the processes that a launcher started (torchrun, SLURM); without GPUs through gloo.
+
+    Raises:
+        UserError: if the launcher's environment is missing, or cannot work without a GPU.
+    """
+    cfg.launcher = launcher
+    if launcher == 'pytorch' and 'RANK' not in os.environ:
+        raise UserError(
+            '`launcher=pytorch` is for processes started by torchrun --nproc-per-node GPUS -m mixcl COMMAND'
+        )
+    if launcher == 'none' or torch.cuda.is_available():
+        return
+    if launcher != 'pytorch':
+        raise UserError(f'`launcher={launcher}` needs a GPU on every node; without one use torchrun')
+    cfg.merge_from_dict({'env_cfg.dist_cfg.backend': 'gloo'})
+    if cfg.get('model_wrapper_cfg') is None:
+        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    for _, part in walk(cfg.get('model')):
+        if isinstance(part, dict) and part.get('type') == 'SyncBN':
+            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
+
+
+def lengthen_process_timeout(cfg: Config) -> None:
+    """Make processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
+    cfg.merge_from_dict({'env_cfg.dist_cfg.timeout': 24 * 3600})

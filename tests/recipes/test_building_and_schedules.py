@@ -1,0 +1,63 @@
+"""Errors of constructors name their place; schedules that do not fit are noted; differences of two configs."""
+
+import pytest
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+
+from mixcl.errors import UserError
+from mixcl.recipes.checks.building import built_from
+from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.difference import differences
+from mixcl.recipes.prepared import prepared
+from mixcl.registry import MODELS
+
+DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+
+
+def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
+    for change, message in (
+        (dict(views=[1]), r'^model cannot be built: AttributeError: .*\(at .* in streams\.py'),
+        (dict(neck=dict(hidden_channels='x')), '^model.neck cannot be built: TypeError'),
+        (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
+        (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must be a number between 0 and 1, not 1.5'),
+    ):
+        cfg = prepared(DIGITS)
+        cfg.merge_from_dict(dict(model=change))
+        with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
+            MODELS.build(cfg.copy().model)
+    with pytest.raises(UserError, match=r'^the config cannot be built: ValueError: two lines'), built_from(Config()):
+        raise ValueError('two\nlines')
+
+
+def test_schedules_that_do_not_fit() -> None:
+    schedules = [
+        dict(type='LinearLR', begin=0, end=10, by_epoch=True),
+        dict(type='CosineAnnealingLR', begin=10, end=300, T_max=100, by_epoch=True),
+        dict(type='MultiStepLR', milestones=[50, 120], by_epoch=True),
+        dict(type='WarmupCosineLR', warmup=100, by_epoch=True),
+        dict(type='LinearLR', begin=0, end=5000, by_epoch=False),
+    ]
+    assert schedule_notes(Config(dict(train_cfg=dict(max_epochs=100), param_scheduler=schedules))) == [
+        f'param_scheduler[{place}, but the run has 100 epochs (train_cfg.max_epochs)'
+        for place in (
+            '1] (CosineAnnealingLR) has end=300',
+            '2] (MultiStepLR) has milestones=[50, 120]',
+            '3] (WarmupCosineLR) has warmup=100',
+        )
+    ]
+    assert [
+        note.partition(',')[0]
+        for note in schedule_notes(Config(dict(train_cfg=dict(max_iters=20), param_scheduler=schedules[-1])))
+    ] == ['param_scheduler[0] (LinearLR) has end=5000']
+    (note,) = schedule_notes(Config(dict(train_cfg=dict(max_epochs=400), param_scheduler=schedules[:2])))
+    assert note == 'the last param_scheduler ends after epoch 300 of 400; afterwards its values stay constant'
+    assert schedule_notes(prepared(DIGITS)) == []
+
+
+def test_the_difference_of_two_configs() -> None:
+    found = differences(dict(a=1, b=[1, 2], c=dict(d=3), g=None), dict(a=1, b=(1, 5), e=dict(f=4)))
+    assert [*map(str, found)] == [
+        'b.1 was 2 and is 5 now',
+        "c was {'d': 3} and is absent now",
+        "e was absent and is {'f': 4} now",
+    ]
