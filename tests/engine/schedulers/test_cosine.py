@@ -5,16 +5,16 @@ import math
 
 import pytest
 import torch
-from mmengine.config import Config
 from mmengine.optim.scheduler import param_scheduler
 from mmengine.registry import DefaultScope
 from timm.scheduler import CosineLRScheduler
 from torch.optim import SGD, AdamW, Optimizer
 
 from mixcl.engine import CutWarmupCosineLR, MoCoV3CosineLR, TimmCosineLR, WarmupCosineLR
+from mixcl.recipes.prepared import prepared
 from mixcl.registry import PARAM_SCHEDULERS
 
-PATCHMIX = 'configs/_base_/methods/patchmix.py'
+PATCHMIX = 'configs/patchmix/vit-s16_in1k.py'
 EPOCH_LENGTH = 1251  # ImageNet-1K in batches of 1024
 ROOT = math.sqrt(0.5)
 
@@ -38,7 +38,7 @@ def of_patchmix(optimizer: AdamW, epochs: int, epoch_length: int) -> list[param_
     """Build PatchMix's schedulers as mmengine's Runner does."""
     given = dict(optimizer=optimizer, epoch_length=epoch_length)
     with DefaultScope.overwrite_default_scope('mixcl'):
-        nodes = Config.fromfile(PATCHMIX).param_scheduler
+        nodes = prepared(PATCHMIX).param_scheduler
         return [PARAM_SCHEDULERS.build(dict(node, end=epochs), default_args=given) for node in nodes]
 
 
@@ -119,7 +119,7 @@ def test_every_epoch_is_that_of_timm(settings: dict) -> None:
 
 def test_simsiam_lowers_its_rate_once_an_epoch() -> None:
     """``init_lr * 0.5 * (1. + math.cos(math.pi * epoch / args.epochs))``, as the authors' code has it."""
-    (schedule,) = Config.fromfile('configs/simsiam/r50_in1k.py').param_scheduler
+    (schedule,) = prepared('configs/simsiam/r50_in1k.py').param_scheduler
     optimizer = optimizer_of(lr=0.05)
     with DefaultScope.overwrite_default_scope('mixcl'):
         built = PARAM_SCHEDULERS.build(
