@@ -80,7 +80,7 @@ def evaluate(
         named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
         roots = {name: root for name, root in named}
         evaluations = planned(
-            CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
+            list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
             recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, launcher=launcher,
             processes=process_count(launcher),
         )  # fmt: skip

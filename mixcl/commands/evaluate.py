@@ -16,7 +16,7 @@ AFTERWARDS = 'the same command continues with what is not finished (with --rerun
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
-    parser.add_argument('--data', required=True, metavar='NAME', help='a file of configs/evaluation/datasets/ (in1k), '
+    parser.add_argument('--data', required=True, metavar='NAME', help='a file of configs/_base_/data/ (in1k), '
                         'or your own images: folder:PATH, list:PATH.csv, hf:PATH, tar:PATTERN')  # fmt: skip
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
                         help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip

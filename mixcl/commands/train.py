@@ -87,7 +87,7 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
         pass  # a module of your own needs a config of its own
     elif isinstance(unwrapped(runner.model), Learner):
         file, data = shlex.quote(str(written[-1])), args.data or data_of_name(runner.cfg.config_name)
-        known = ':' in data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
+        known = ':' in data or (shipped('configs') / f'_base_/data/{data}.py').is_file()
         if runner.cfg.get('val_dataloader') is None and (args.data or data == 'folder'):  # images without labels
             lines.append(f'next: mixcl embed {file} --images FOLDER --out features')
         else:

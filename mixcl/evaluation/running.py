@@ -39,7 +39,7 @@ def write_config(evaluation: Evaluation, folder: Path) -> Path:
 
     def write() -> None:
         with written_whole(path) as file:
-            file.write(evaluation.whole.pretty_text.encode())
+            file.write(evaluation.facts.pretty_text.encode())
 
     on_main_process(write)
     return path

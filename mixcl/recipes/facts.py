@@ -6,7 +6,7 @@ A class with a field ``settings`` takes any other key, too: an argument of the c
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -25,7 +25,8 @@ WORDS = {
     list: 'a list',
 }
 
-LEAST = dict(batch=1, at_once=1, epochs=1, every=1, size=1, resize=1, crops=1, warmup=0, workers=0, lr=0)
+LEAST = dict.fromkeys(('batch', 'at_once', 'classes', 'crops', 'epochs', 'every', 'processes', 'repeats'), 1)
+LEAST |= dict(size=1, resize=1, warmup=0, workers=0, lr=0)
 """Smallest values of facts that are numbers."""
 
 
@@ -54,6 +55,7 @@ class Data:
         workers: processes that load images, for each loader.
         views: views that suit the images, in place of the method's; see :class:`View`.
         share: share of each class that is trained on.
+        list_file: file beside the images that lists those that are trained on.
         cache: ``dict(folder=..., gigabytes=...)`` for reduced copies of large photos.
         at_once: images of this size that a process usually takes at a time.
     """
@@ -69,6 +71,7 @@ class Data:
     workers: int = 8
     views: dict = field(default_factory=dict)
     share: float | None = None
+    list_file: str | None = None
     cache: dict | None = None
     at_once: int = 128
 
@@ -90,6 +93,57 @@ class View:
     crops: int = 1
     steps: list[Step] = field(default_factory=list)
     interpolation: str = 'bicubic'
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What evaluations say about a data set beside :class:`Data`; ``settings`` are changes of recipes, by protocol.
+
+    Attributes:
+        classes: number of classes.
+        views: how images are prepared, by the names that recipes choose; see :class:`EvaluatedView`. 'plain' is taken
+            where a recipe's is missing, 'enlarged' to train ResNets with the stem for large images.
+        own: ``mean`` and ``std`` of the images themselves, for recipes with ``statistics = 'own'``.
+        backbone: evaluated where neither a checkpoint nor a config gives one.
+        processes: number of processes that recipes' batches are meant for.
+        label_lists: whether there are lists of labelled images, ``1percent.txt``; else ``semi`` draws them.
+        like: another data set whose recipes are used; by default those for any data set.
+        protocols: protocols that the data set is for; by default all.
+        pack: arguments of the step that packs an image.
+    """
+
+    classes: int
+    views: dict = field(default_factory=dict)
+    own: dict = field(default_factory=dict)
+    backbone: dict | None = None
+    processes: int = 1
+    label_lists: bool = False
+    like: str | None = None
+    protocols: Sequence[str] = ()
+    pack: dict = field(default_factory=dict)
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EvaluatedView:
+    """How evaluations prepare an image: the crop and the steps in training, a resize and a centre crop in tests.
+
+    Attributes:
+        crop: smallest and largest share of the image that a crop shows; None: no crop.
+        size: side in pixels; by default that of the data.
+        steps: transforms after the crop, in order.
+        resize: short edge of a tested image before its centre is cropped; by default that of the data; None: it is
+            taken as it is.
+        interpolation: of resized images.
+        tested_by: interpolation of tested images, if it is another one.
+    """
+
+    size: int
+    resize: int | None
+    crop: Sequence[float] | None = (0.08, 1.0)
+    steps: list[Step] = field(default_factory=lambda: ['flip'])
+    interpolation: str = 'bicubic'
+    tested_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -170,19 +224,61 @@ class Recipe:
     hooks: dict = field(default_factory=dict)
 
 
-FACTS = frozenset(each.name for each in fields(Recipe)) | {'facts'}
+@dataclass(frozen=True)
+class Validation:
+    """Validation of a classifier in training, every so many epochs."""
+
+    every: int = 1
+
+
+@dataclass(frozen=True)
+class EvaluationRecipe:
+    """All facts of an evaluation, beside ``model``.
+
+    Attributes:
+        protocol: name and version, the ``encoder`` that it takes, and what is noted beside results.
+        views: name of one of the views of the data set.
+        optimizer, schedule, batch: of a protocol that trains. Processes that are too few for a batch accumulate.
+        at_once: most images that a process takes at a time; by default its part of the batch, on as many processes as
+            the data set is meant for.
+        repeats: times that an image comes in an epoch.
+        statistics: what normalises the images: mean and std of the pretraining, those of the data, or the images' own.
+        hooks: hooks of the recipe, by name.
+        variants: changes for other backbones, data sets and shares of labels; see
+            :func:`~mixcl.recipes.evaluations.recipes.variant_of`.
+    """
+
+    data: Data
+    evaluated: Evaluated
+    protocol: dict
+    views: str = 'plain'
+    optimizer: Optimizer | None = None
+    schedule: Schedule | None = None
+    batch: int | None = None
+    at_once: int | None = None
+    repeats: int = 1
+    measure: Validation = Validation()
+    statistics: Literal['pretraining', 'data', 'own'] = 'pretraining'
+    steps: dict = field(default_factory=dict)
+    hooks: dict = field(default_factory=dict)
+    variants: list[dict] = field(default_factory=list)
+
+
+FACTS = frozenset(each.name for kind in (Recipe, EvaluationRecipe) for each in fields(kind)) | {'facts'}
 """Top-level names of a config that are facts, if it sets ``facts = 1``."""
 
 
-OF_SEVERAL = dict(data=Data, optimizer=Optimizer, schedule=Schedule, measure=Measure)
-"""Facts that are a dict of facts."""
-
-
-def read_facts(config: Mapping[str, Any]) -> Recipe:
+def read_facts(config: Mapping[str, Any]) -> Recipe | EvaluationRecipe:
     """Read the facts of a config; raises UserError for the first that is misspelt, missing or of another type."""
-    given = {name: config[name] for name in FACTS - {'facts'} if name in config}
-    given |= {name: typed(kind, given[name], name) for name, kind in OF_SEVERAL.items() if name in given}
-    return typed(Recipe, given, 'the recipe')
+    kind = EvaluationRecipe if 'protocol' in config else Recipe
+    known = {each.name for each in fields(kind)}
+    ignored = {'facts', 'evaluated'} - known  # what data sets say for evaluations
+    given = {name: config[name] for name in FACTS - ignored if name in config}
+    for name, of_fact in get_type_hints(kind).items():
+        several = next((each for each in (of_fact, *get_args(of_fact)) if is_dataclass(each)), None)
+        if several and given.get(name) is not None:
+            given[name] = typed(several, given[name], name)
+    return typed(kind, given, 'the recipe')
 
 
 def typed(kind: type[Kind], given: Any, place: str) -> Kind:

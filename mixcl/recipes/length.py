@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.recipes.reading import read_config
@@ -83,16 +83,23 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     cfg.default_hooks.checkpoint.interval = cfg.measure.every
 
 
+def stretch(schedule: ConfigDict, before: int) -> None:
+    """Keep the milestones and the end of a schedule at the same shares of another number of epochs, in place."""
+    for name in ('end', 'T_max'):
+        if schedule.get(name):
+            schedule[name] = round(schedule[name] * schedule.epochs / before)
+    if 'milestones' in schedule:  # one at 0 would come before the first step
+        schedule.milestones = [max(round(step * schedule.epochs / before), 1) for step in schedule.milestones]
+
+
 def use_epochs(cfg: Config, epochs: int, steps: int) -> None:
     """Change the number of epochs, each of so many steps: schedules keep their shares of the run, and warm-ups are at
     most a tenth of the run unless that is too few steps."""
     schedule, before = cfg.schedule, cfg.schedule.epochs
     schedule.epochs, least = epochs, min(max(round(WARM_UP / steps), 1), epochs // 3)
-    for name in ('begin', 'end', 'T_max'):
-        if schedule.get(name):
-            schedule[name] = round(schedule[name] * epochs / before)
-    if 'milestones' in schedule:
-        schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
+    stretch(schedule, before)
+    if schedule.get('begin'):
+        schedule.begin = round(schedule.begin * epochs / before)
     if schedule.get('warmup'):
         schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):

@@ -12,9 +12,9 @@ from mixcl.encoders.passes import pooled_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.making import sized
 from mixcl.recipes.options import scale_sizes, use_image_size, views_in
 from mixcl.recipes.paths import kind_of, walk
+from mixcl.recipes.sections import sized
 from mixcl.registry import MODELS, build, keywords_of
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')

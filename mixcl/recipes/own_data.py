@@ -1,15 +1,14 @@
 """The user's own images in place of those that a config names (``--data``)."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
 from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
-from mixcl.recipes.data_roots import EVALUATOR_SECTIONS
-from mixcl.recipes.paths import innermost, kind_of, runner_sections, walk
+from mixcl.recipes.paths import innermost, kind_of
 from mixcl.recipes.pipelines import READERS
 from mixcl.registry import DATASETS, build
 
@@ -70,25 +69,10 @@ def train_on(cfg: Config, spec: str, data_root: str | None = None) -> None:
     cfg.train_dataloader.dataset = ConfigDict(type='mixcl.KeyedDataset', views=views, dataset=dataset)
 
 
-def limit_guesses(cfg: Config, classes: int) -> None:
-    """Limit the guesses that an accuracy counts to the number of classes, in place."""
-    for _, node in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
-        if isinstance(node, dict) and 'topk' in node:
-            given = [node['topk']] if isinstance(node['topk'], int) else node['topk']
-            node['topk'] = tuple(k for k in given if k <= classes) or (1,)
-
-
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """Return the step that reads images from files for a config: that of its training images, else ``LoadImage``."""
     steps, kinds = _trained_on(cfg).get('pipeline') or [], ('LoadImage', 'LoadChannels')
     return next((dict(step) for step in steps if kind_of(step) in kinds), dict(type='LoadImage'))
-
-
-def use_background(cfg: Config, colour: Sequence[int] | None) -> None:
-    """Show images with transparency on a colour, if one is given, wherever a config reads images, in place."""
-    for _, step in walk(dict(runner_sections(cfg))):
-        if colour and isinstance(step, dict) and kind_of(step) == 'LoadImage':
-            step['background'] = tuple(colour)
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:

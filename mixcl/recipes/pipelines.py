@@ -5,11 +5,13 @@ from itertools import groupby
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import Data, Step, View, suggested, typed
+from mixcl.recipes.facts import Data, Evaluated, EvaluatedView, Step, View, suggested, typed
 
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 NO_VIEWS = ('all', 'after', 'type')
 PACK = dict(type='mmpretrain.PackInputs')
+CROP = dict(type='mmpretrain.RandomResizedCrop', backend='pillow')
+NOTHING: Mapping[str, Any] = {}
 
 
 def views_of(views: Mapping[str, Any], data: Data) -> dict[str, View]:
@@ -55,7 +57,7 @@ def training_pipeline(
     Equal views that follow each other share one pipeline, so that the device finishes them as one batch.
     """
     pair, found = views.get('type'), views_of(views, data)
-    crop = dict(type='RecordedResizedCrop' if pair else 'mmpretrain.RandomResizedCrop', backend='pillow')
+    crop = dict(CROP, type='RecordedResizedCrop') if pair else CROP
     made = [
         ([_crop(crop, view), *named(view.steps, steps, f'views.{name}.steps')], view.crops)
         for name, view in found.items()
@@ -79,18 +81,39 @@ def needs_patches(views: Mapping[str, Any]) -> bool:
     return bool(views.get('type') or views.get('after'))
 
 
-def evaluation_pipeline(data: Data, steps: Mapping[str, dict]) -> list[dict]:
+def evaluated_view(evaluated: Evaluated, data: Data, name: str) -> EvaluatedView:
+    """Return a view of evaluations by its name, else 'plain'; raises UserError if it says what no view has."""
+    name = name if name in evaluated.views else 'plain'
+    said = dict(size=data.size, resize=data.resize) | given(evaluated.views, name)
+    return typed(EvaluatedView, said, f'evaluated.views.{name}')
+
+
+def augmented_pipeline(data: Data, view: EvaluatedView, steps: Mapping[str, dict]) -> list[dict]:
+    """Return the steps that read an image for the training of a classifier."""
+    crop = [] if view.crop is None else [_crop(CROP, view)]
+    return [*named(data.read, steps, 'data.read'), *crop, *named(view.steps, steps, 'evaluated.views'), dict(PACK)]
+
+
+def evaluation_pipeline(
+    data: Data, steps: Mapping[str, dict], view: EvaluatedView | None = None, pack: Mapping[str, Any] = NOTHING
+) -> list[dict]:
     """Return the steps that read an image as evaluations take it."""
+    size, resize, by = data.size, data.resize, 'bicubic'
+    if view is not None:
+        size, resize, by = view.size, view.resize, view.tested_by or view.interpolation
     read = named(data.read, steps, 'data.read')
-    return [*read, PACK] if data.resize is None else centred(read, data.size, data.resize)
+    found = [*read, dict(PACK)] if resize is None else centred(read, size, resize, by)
+    return [*found[:-1], {**found[-1], **pack}]
 
 
-def centred(read: Sequence[Mapping], size: int, resize: int | None = None) -> list[dict[str, Any]]:
+def centred(
+    read: Sequence[Mapping], size: int, resize: int | None = None, interpolation: str = 'bicubic'
+) -> list[dict[str, Any]]:
     """Return steps that read an image, resize its short edge, by default to 256/224 of the size, and crop the centre.
 
     This is how papers evaluate.
     """
-    by = dict(backend='pillow', interpolation='bicubic')
+    by = dict(backend='pillow', interpolation=interpolation)
     if channels := next((step['channels'] for step in read if 'channels' in step), None):
         by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')  # Pillow takes three channels
     edge = dict(type='mmpretrain.ResizeEdge', scale=resize or size * 256 // 224, edge='short', **by)
@@ -108,6 +131,6 @@ def named(given: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[
     return [*map(dict, found)]
 
 
-def _crop(crop: Mapping[str, Any], view: View) -> dict[str, Any]:
-    shape = dict(scale=view.size, crop_ratio_range=tuple(view.crop), interpolation=view.interpolation)
+def _crop(crop: Mapping[str, Any], view: View | EvaluatedView) -> dict[str, Any]:
+    shape = dict(scale=view.size, crop_ratio_range=tuple(view.crop or ()), interpolation=view.interpolation)
     return {**crop, **shape}

@@ -45,7 +45,7 @@ def read_config(path: str | Path) -> Config:
 
 
 def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
-    """Put the facts of a data set into a config, in place: data, measure and steps.
+    """Put the facts of a data set into a config, in place: data, evaluated, measure and steps.
 
     ``name`` is that of a file of ``configs/_base_/data/``, or of one's own, FILE.py, in a folder.
 
@@ -58,8 +58,8 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
         raise UserError(f'data={name!r}: {path} says nothing about data')
     cfg.data = found.data
     cfg.steps = {**(cfg.get('steps') or {}), **(found.get('steps') or {})}
-    if 'measure' in found:
-        cfg.measure = found.measure
+    for name in {'measure', 'evaluated'} & found.keys():
+        cfg[name] = found[name]
 
 
 def data_file(name: str, folder: Path = HERE) -> Path:

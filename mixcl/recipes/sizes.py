@@ -1,34 +1,37 @@
 """The size of a config's images: of its views, of the images that it evaluates on, and of its model."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from mixcl.recipes.paths import kind_of, walk
+from mmengine.config import Config
+
+from mixcl.recipes.paths import holder_of_backbone, kind_of, walk
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
 """Transforms whose output is cropped afterwards; its size need not be a multiple of the patches."""
 
 
-def set_model_size(model: dict, size: int | tuple[int, int]) -> None:
-    """Set the image size, one side or (height, width), and a decoder's number of patches in a config, in place."""
-    for _, part in walk(model):
-        if isinstance(part, dict) and 'img_size' in part:
-            part['img_size'] = size
-        if isinstance(part, dict) and 'num_patches' in part:
-            part['num_patches'] = math.prod(side // part['patch_size'] for side in _pair(size))
-
-
-def resize_views(node: object, scale: float, multiple: int) -> None:
-    """Scale every size in the transforms below a part of a config, in place; crops become multiples of ``multiple``."""
-    for transform, name in {(id(part), name): (part, name) for part, name in _sizes(node)}.values():
-        unit = 1 if kind_of(transform) in EDGES else multiple
-        sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
-        transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
-
-
 def crop_sizes(node: object) -> list[int]:
     """List the larger side of every crop below a part of a config."""
     return [max(_pair(transform[name])) for transform, name in _sizes(node) if kind_of(transform) not in EDGES]
+
+
+def image_size(cfg: Config) -> int | tuple[int, int]:
+    """Return the side of the evaluated images in pixels, or (height, width) if they are not square.
+
+    This is the last crop or resize of their pipeline. Without one it is the image size of the config's backbone, else
+    that of the last crop or resize in training, else 224.
+    """
+    tested = _last_size(cfg.get('test_dataloader') or cfg.get('val_dataloader'))
+    own = holder_of_backbone(cfg.model)['backbone'].get('img_size')
+    size = tested or own or _last_size(cfg.get('train_dataloader')) or 224
+    height, width = (size, size) if isinstance(size, int) else size
+    return height if height == width else (height, width)
+
+
+def _last_size(loader: Mapping | None) -> tuple[int, ...] | None:
+    pipelines = [node['pipeline'] for _, node in walk(loader or {}) if isinstance(node, Mapping) and 'pipeline' in node]
+    sizes = [output_size(step) for step in (pipelines[-1] if pipelines else [])]
+    return next((size for size in reversed(sizes) if size), None)
 
 
 def _sizes(node: object) -> Iterator[tuple[dict, str]]:

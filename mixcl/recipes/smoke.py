@@ -2,8 +2,8 @@
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.recipes.making import patch_of
 from mixcl.recipes.options import scale_sizes, views_in
+from mixcl.recipes.sections import patch_of
 
 BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4

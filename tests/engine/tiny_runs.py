@@ -9,7 +9,7 @@ from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.recipes.facts import read_facts
-from mixcl.recipes.making import Shared, schedules, wrapper
+from mixcl.recipes.sections import Shared, schedules, wrapper
 from mixcl.recipes.reading import read_config
 
 STEPS_PER_EPOCH = 5

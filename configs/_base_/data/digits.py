@@ -14,3 +14,12 @@ data = dict(
     ),
     workers=2,
 )
+evaluated = dict(
+    classes=10,
+    views=dict(plain=dict(crop=(0.5, 1.0), steps=[])),
+    backbone=dict(  # of the quick start
+        type='ContrastiveViT',
+        arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
+        patch_size=4,
+    ),
+)

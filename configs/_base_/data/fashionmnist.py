@@ -14,3 +14,12 @@ data = dict(
     workers=2,
     at_once=256,
 )
+evaluated = dict(
+    classes=10,
+    views=dict(plain=dict(crop=(0.3, 1.0))),
+    backbone=dict(  # of configs/patchmix/vit-xs4_fashionmnist.py
+        type='ContrastiveViT',
+        arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
+        patch_size=4,
+    ),
+)

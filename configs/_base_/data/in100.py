@@ -2,3 +2,4 @@
 _base_ = './in1k.py'
 
 data = dict(images=dict(type='ImageNet100', class_list='imagenet100.txt'))
+evaluated = dict(classes=100, label_lists=False)

@@ -1,35 +1,35 @@
-# What the protocols on classifiers share: loaders, accuracy, ImageNet's statistics.
-_base_ = '../../_base_/default_runtime.py'
+# What the protocols on classifiers share. The number of classes follows from the data set, that of features from the
+# backbone.
+_base_ = '../../_base_/runtime.py'
 
-train_dataloader = dict(
-    num_workers=8,
-    persistent_workers=True,
-    pin_memory=True,
-    drop_last=True,
-    collate_fn=dict(type='default_collate'),
-    sampler=dict(type='KeyedSampler', shuffle=True),
+model = dict(
+    type='mmpretrain.ImageClassifier',
+    backbone=dict(),
+    neck=dict(type='PooledOutput'),
+    head=dict(type='mmpretrain.LinearClsHead', loss=dict(type='mmpretrain.CrossEntropyLoss')),
 )
-val_dataloader = dict(
-    batch_size=256,
-    num_workers=8,
-    persistent_workers=True,
-    pin_memory=True,
-    drop_last=False,
-    collate_fn=dict(type='default_collate'),
-    sampler=dict(type='DefaultSampler', shuffle=False),
-)
-val_cfg = dict(type='ValLoop')
-val_evaluator = dict(type='mmpretrain.Accuracy', topk=(1, 5))
-test_dataloader = val_dataloader
-test_cfg = dict(type='TestLoop')
-test_evaluator = val_evaluator
+test_evaluator = dict(type='mmpretrain.Accuracy', topk=(1, 5))
 
-# ImageNet's mean and standard deviation, in RGB order, where neither checkpoint nor data set has its own. The pipelines
-# give BGR.
-data_preprocessor = dict(
-    type='mixcl.ClassifierViewPreprocessor',
-    num_classes=1000,
-    mean=[123.675, 116.28, 103.53],
-    std=[58.395, 57.12, 57.375],
-    to_rgb=True,
+# Colours are BGR. The noise of erasing is standard normal once the images are normalised by ImageNet's statistics.
+steps = dict(
+    jitter_evenly=dict(type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4, saturation=0.4, backend='pillow'),
+    colour_noise=dict(type='ColourNoise', deviation=0.1),
+    # timm's rand-m9-mstd0.5-inc1 and random erasing, for fine-tuning as in DeiT, MAE, PatchMix and APS
+    randaugment=dict(
+        type='RandAugment',
+        _scope_='mmpretrain',  # since its policies are named without a scope
+        policies='timm_increasing',
+        num_policies=2,
+        magnitude_level=9,
+        magnitude_std=0.5,
+        hparams=dict(pad_val=[104, 116, 124], interpolation='bicubic'),
+    ),
+    erasing=dict(
+        type='RandomErasing',
+        erase_prob=0.25,
+        min_area_ratio=0.02,
+        max_area_ratio=1 / 3,
+        fill_color=[103.53, 116.28, 123.675],
+        fill_std=[57.375, 57.12, 58.395],
+    ),
 )

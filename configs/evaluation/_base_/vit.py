@@ -4,17 +4,12 @@ _base_ = './classifier.py'
 
 views = 'randaugment'
 model = dict(
-    type='mmpretrain.ImageClassifier',
     backbone=dict(
         drop_path_rate=0.1,
         fixed_position=False,  # positions and patch embedding are trained, even if pretraining kept them fixed
         frozen_patch_embed=False,
     ),
-    neck=dict(type='PooledOutput'),
     head=dict(
-        type='mmpretrain.LinearClsHead',
-        num_classes=1000,
-        in_channels=1,
         loss=dict(type='mmpretrain.LabelSmoothLoss', label_smooth_val=0.1, mode='original'),
         init_cfg=dict(type='TruncNormal', layer='Linear', std=0.02),
     ),

@@ -15,7 +15,7 @@ from mixcl.datasets.verification import transparency
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.recipes.making import PER
+from mixcl.recipes.sections import PER
 from mixcl.registry import HOOKS
 
 

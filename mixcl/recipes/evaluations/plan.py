@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.recipes.checks.check import check_config
-from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
-from mixcl.recipes.evaluations.adaptation import check_trainable, fit, put_backbone, put_classifier
-from mixcl.recipes.evaluations.composing import compose, keep_batch, keeping_shares, read_data_set
+from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots
+from mixcl.recipes.evaluating import channels_of
+from mixcl.recipes.evaluations.adaptation import check_trainable, put_backbone, put_classifier
+from mixcl.recipes.evaluations.composing import change, complete, data_set, use_images
 from mixcl.recipes.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
 from mixcl.recipes.evaluations.recipes import (
     PROTOCOLS,
@@ -26,12 +27,16 @@ from mixcl.recipes.evaluations.recipes import (
     parts_of_name,
     variant_of,
 )
-from mixcl.recipes.overrides import override
-from mixcl.recipes.paths import RUNNER_KEYS, walk
+from mixcl.recipes.making import has_facts, made
+from mixcl.recipes.options import facts_and_sections, use_data_root
+from mixcl.recipes.overrides import merge
+from mixcl.recipes.paths import holder_of_backbone, walk
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.run_options import lengthen_process_timeout, use_launcher, use_mixed_precision
+from mixcl.recipes.sizes import image_size
 from mixcl.recipes.subject import Subject
 from mixcl.registry import DATASETS, build
+from mixcl.shipped import shipped
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
 """Prefixes of ``--cfg-options`` that are for one protocol."""
@@ -45,7 +50,7 @@ class Evaluation:
         data: name of the data set, or a source of images such as 'folder:photos'.
         path: file of the recipe, or of the user's own config.
         cfg: the config, without weights and folders to write to, with the batch of one process.
-        whole: the same config with the recipe's batch, as it is written to a file.
+        facts: what it is made of on any number of processes, as it is written to a file.
         overrides: changes from the command line.
     """
 
@@ -54,13 +59,13 @@ class Evaluation:
     encoder: str
     path: Path
     cfg: Config
-    whole: Config
+    facts: Config
     overrides: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
         """Digest of the config in 64 hexadecimal digits, the same on any number of processes."""
-        return hashlib.sha256(json.dumps(self.whole.to_dict(), sort_keys=True, default=repr).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.facts.to_dict(), sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -74,7 +79,6 @@ class Evaluation:
 
 
 def planned(
-    configs: Path,
     protocols: Sequence[str],
     data: str,
     subject: Subject,
@@ -102,7 +106,7 @@ def planned(
     wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
     prefixes = {key.partition('.')[0] for key in overrides if key.startswith(PREFIXES)}
     _check_asked(subject, wanted, {*own, *roots, *prefixes})
-    starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
+    starts = [_composed(subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
@@ -116,17 +120,20 @@ def planned(
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
         changes = _overrides_of(protocol, overrides)
         for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder')):
-            cfg = copy.deepcopy(start)
-            cfg.protocol.setdefault('encoder', each)
-            _apply_options(cfg, changes, roots.get(name), path)
-            if amp and cfg.get('train_cfg'):
-                use_mixed_precision(cfg)
-            _complete(cfg, protocol, subject, each, finetuned.get(each))
-            whole = copy.deepcopy(cfg)
-            keep_batch(cfg, processes)  # after the copy: the number of processes does not make it another evaluation
+            facts = copy.deepcopy(start)
+            facts.protocol.setdefault('encoder', each)
+            _apply_options(facts, changes, roots.get(name), path)
+            if amp and 'schedule' in facts:
+                facts.setdefault('optim_wrapper', ConfigDict())
+                use_mixed_precision(facts)
+            if protocol == 'robustness':
+                _use_classifier(facts, subject, finetuned.get(each))
+            cfg = made(facts, processes)
+            check_config(cfg)
+            _check(cfg, protocol, subject, each)
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
-            evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
+            evaluations.append(Evaluation(protocol, name, each, path, cfg, facts, changes))
     return evaluations
 
 
@@ -160,12 +167,16 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
             raise UserError(
                 f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
             )
+        if not has_facts(cfg):
+            raise UserError(
+                f'`recipe_config={path}` says no facts: let it inherit from a recipe of mixcl, such as _base_ = '
+                "'mixcl::evaluation/recipes/linear/moco.py'"
+            )
         found[name] = Path(path), cfg
     return found
 
 
 def _composed(
-    configs: Path,
     subject: Subject,
     protocol: str,
     data: str,
@@ -173,63 +184,70 @@ def _composed(
     asked: str | None,
     roots: Mapping[str, str],
 ) -> tuple[Path, Config, bool]:
-    """Return a recipe's path, its config with data set and backbone, and whether ``--recipe`` asked for it."""
-    found, backbone = None, subject.backbone
-    if own and 'views' not in own[1]:  # no recipe: it brings its own data
-        path, cfg = own[0], copy.deepcopy(own[1])
+    """Return a recipe's path, its facts with data set and backbone, and whether ``--recipe`` asked for it."""
+    if own and 'data' in own[1]:
+        images = own[1]
     else:
-        if is_own(data):
-            images = read_own_data(configs, data, protocol, subject.config, roots.get(data))
-        else:
-            images = read_data_set(configs, data, protocol)
-        backbone = backbone or images.backbone.to_dict()
-        family = family_of(backbone)
-        names = {data, images.get('like')}
-        place = (protocol, names, subject.config_name, family)
-        found = find_recipe(*place, asked) if asked and not own else None
-        row = Recipe(str(own[0])) if own else found or find_recipe(*place)
-        assert row is not None  # the last row of every protocol is for anything
-        path = own[0] if own else configs / f'evaluation/recipes/{row.config}.py'
-        recipe = own[1] if own else read_config(path)
-        variant = {} if own else variant_of(recipe, names, subject.config_name, row.percent)
-        cfg = compose(recipe, variant, images, protocol, family, row.percent)
-        if is_own(data):
-            fit_to_own_images(cfg, images)
-        backbone_name = parts_of_name(subject.config_name)[0] or 'any'
-        cfg.config_name = f'evaluation/{protocol}/{backbone_name}_{short_name(data)}_{path.stem}'
-    if backbone is not None and protocol != 'robustness':
-        put_backbone(cfg, backbone, subject.config)
-    return path, cfg, found is not None
+        root = roots.get(data)
+        images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
+    backbone = subject.backbone or images.evaluated.get('backbone')
+    if backbone is None:
+        raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
+    family, names = family_of(backbone), {data, images.evaluated.get('like')}
+    place = (protocol, names, subject.config_name, family)
+    found = find_recipe(*place, asked) if asked and not own else None
+    row = Recipe(str(own[0])) if own else found or find_recipe(*place)
+    assert row is not None  # the last row of every protocol is for anything
+    path = own[0] if own else shipped('configs') / f'evaluation/recipes/{row.config}.py'
+    facts = copy.deepcopy(own[1]) if own else read_config(path)
+    variant = {} if own else variant_of(facts, names, subject.config_name, row.percent)
+    use_images(facts, images, protocol)
+    complete(facts, variant, family, row.percent)
+    facts.pop('variants', None)
+    if is_own(data):
+        fit_to_own_images(facts, images)
+    backbone_name = parts_of_name(subject.config_name)[0] or 'any'
+    facts.config_name = f'evaluation/{protocol}/{backbone_name}_{short_name(data)}_{path.stem}'
+    if protocol != 'robustness':
+        put_backbone(facts, backbone, subject.config)
+    return path, facts, found is not None
 
 
-def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
+TRAINED = ('train_', 'val_', 'optim_wrapper', 'param_scheduler', 'optimizer', 'schedule', 'batch', 'at_once', 'measure')
+"""Beginnings of the names of facts and sections that only protocols that train have."""
+
+
+def _apply_options(facts: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
     for name in overrides:
-        section, dot, _ = name.partition('.')
-        if dot and section in RUNNER_KEYS and section not in cfg:
+        if 'schedule' not in facts and name.startswith(TRAINED):
             raise UserError(
-                f'`cfg_options` {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
-                f'linear.train_cfg.max_epochs'
+                f'`cfg_options` {name}: {path} has no {name.partition(".")[0]}, since it trains nothing; put the '
+                'protocol that it is for in front of it, as in linear.schedule.epochs'
             )
-    with keeping_shares(cfg, overrides):
-        override(cfg, overrides)
+    of_facts, of_sections = facts_and_sections(overrides)
+    change(facts, of_facts)
+    merge(facts, of_sections)
     for name in overrides:  # settings that decide a result are noted beside it
         section, _, last = name.rpartition('.')
-        if section in ('test_evaluator', 'train_dataloader.dataset.dataset') and last in cfg.protocol:
-            cfg.protocol[last] = overrides[name]
+        if section in ('test_evaluator', 'data') and last in facts.protocol:
+            facts.protocol[last] = overrides[name]
     if root is not None:
-        set_data_root(cfg, root)
-    check_config(cfg)
+        use_data_root(facts, root)
+
+
+def _use_classifier(facts: Config, subject: Subject, finetuned: Evaluation | None) -> None:
+    put_classifier(facts, subject, finetuned and finetuned.cfg)
+    if finetuned:  # another recipe of fine-tuning gives another result, though the test is the same
+        facts.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
+
+
+def _check(cfg: Config, protocol: str, subject: Subject, encoder: str) -> None:
+    """Check what can be checked without loading images."""
     check_data_roots(cfg)
-
-
-def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetuned: Evaluation | None) -> None:
-    """Put what the weights decide into a config, in place, and check what can be checked without loading images."""
-    if protocol == 'robustness':
-        put_classifier(cfg, subject, finetuned and finetuned.cfg)
-        if finetuned:  # another recipe of fine-tuning gives another result, though the test is the same
-            cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
-    else:
-        fit(cfg, subject.encoders.get(encoder))
+    pretrained = subject.encoders.get(encoder)
+    if protocol != 'robustness':
+        holder = holder_of_backbone(cfg.model)
+        channels_of(holder, image_size(cfg), pretrained)
     if cfg.get('train_cfg'):
         check_trainable(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.

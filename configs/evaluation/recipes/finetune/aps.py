@@ -3,14 +3,15 @@
 _base_ = './deit.py'
 
 protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation", encoder='online')
+statistics = 'data'
 model = dict(
     backbone=dict(drop_path_rate=0.0),  # .1 in the authors' configs, where nothing reads it
     head=dict(init_cfg=None),  # torch's initialisation
 )
-train_dataloader = dict(sampler=dict(_delete_=True, type='KeyedSampler', shuffle=True))
-optim_wrapper = dict(optimizer=dict(lr=2.5e-4))
-auto_scale_lr = dict(base_batch_size=128)
+optimizer = dict(lr=5e-4)
+batch = 128
+repeats = 1
 variants = [
-    dict(backbone='vit-t2', rate=5e-4),
-    dict(backbone='vit-b2', rate=1.25e-4),
+    dict(backbone='vit-t2', lr=1e-3),
+    dict(backbone='vit-b2', lr=2.5e-4),
 ]

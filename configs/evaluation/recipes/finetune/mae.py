@@ -4,11 +4,18 @@ _base_ = './patchmix.py'
 
 protocol = dict(recipe='mae', encoder='online', feature='backbone output')
 model = dict(head=dict(init_cfg=dict(_delete_=True, type='TruncNormal', layer='Linear', std=2e-5)))
-optim_wrapper = dict(constructor='LayerDecayConstructor', paramwise_cfg=dict(layer_decay_rate=0.65))
-param_scheduler = [
-    dict(type='LinearLR', start_factor=1e-4, by_epoch=True, end=5, convert_to_iter_based=True),
+optimizer = dict(layer_decay=0.65)
+optim_wrapper = dict(constructor='LayerDecayConstructor')
+schedule = dict(
+    _delete_=True,
+    epochs=100,
+    type='CosineAnnealingLR',
+    warmup=5,
+    start_factor=1e-4,
     # Ends at 1e-6 for the head, lower by the layer decay for each layer; eta_min would be the same for all.
-    dict(type='CosineAnnealingLR', eta_min_ratio=5e-4, by_epoch=True, begin=5, end=100, convert_to_iter_based=True),
-]
-custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
-variants = None
+    eta_min_ratio=5e-4,
+    begin=5,
+    end=100,
+)
+hooks = dict(average=None)
+variants = []

@@ -2,5 +2,5 @@
 _base_ = './deit.py'
 
 protocol = dict(recipe='mocov3', encoder='online')
-train_cfg = dict(max_epochs=150)
-variants = None
+schedule = dict(epochs=150)
+variants = []

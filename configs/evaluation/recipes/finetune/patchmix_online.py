@@ -2,4 +2,4 @@
 _base_ = './patchmix.py'
 
 protocol = dict(encoder='online')
-variants = None
+variants = []

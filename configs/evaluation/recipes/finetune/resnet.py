@@ -2,16 +2,10 @@
 _base_ = '../../_base_/resnet.py'
 
 protocol = dict(name='finetune', version=1, recipe='resnet', encoder='online', feature='pooled output')
-optim_wrapper = dict(
-    type='OptimWrapper',
-    constructor='FewGroupsConstructor',
-    optimizer=dict(type='SGD', lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4),
-    paramwise_cfg=dict(flat_decay_mult=0.0),
-)
-param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]
-auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)
+optimizer = dict(type='SGD', lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4, spare='flat')
+schedule = dict(epochs=100, per='epoch')
+batch = 256
 variants = [
-    dict(data='digits', batch=128, epochs=30),
+    dict(data='digits', lr=0.02, batch=128, epochs=30),
     dict(data='fashionmnist', epochs=15),
 ]

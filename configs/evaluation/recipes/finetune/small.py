@@ -11,14 +11,13 @@ model = dict(
     ),
     train_cfg=None,
 )
-optim_wrapper = dict(optimizer=dict(lr=1e-3))
-param_scheduler = [dict(type='TimmCosineLR', warmup=3, start=1e-6, final=1e-6, by_epoch=True)]
-auto_scale_lr = dict(base_batch_size=128)
-train_cfg = dict(max_epochs=30)
-custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
+optimizer = dict(lr=2e-3)  # 1e-3, except for variants' batches
+schedule = dict(epochs=30, warmup=3, final=1e-6)
+batch = 128
+hooks = dict(average=None)
 variants = [
-    dict(percent=1, data='digits', batch=8, epochs=100, val_interval=10),
-    dict(percent=10, data='digits', batch=32, epochs=100, val_interval=10),
-    dict(percent=1, data='fashionmnist', batch=64, epochs=50, val_interval=5),
-    dict(data='fashionmnist', batch=256, epochs=15),
+    dict(percent=1, data='digits', lr=0.032, batch=8, epochs=100, every=10),
+    dict(percent=10, data='digits', lr=0.008, batch=32, epochs=100, every=10),
+    dict(percent=1, data='fashionmnist', lr=0.004, batch=64, epochs=50, every=5),
+    dict(data='fashionmnist', lr=1e-3, batch=256, epochs=15),
 ]

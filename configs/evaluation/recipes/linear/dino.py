@@ -4,5 +4,5 @@ _base_ = './mocov3.py'
 protocol = dict(recipe='dino', encoder='target', feature='class tokens of the last 4 blocks')
 views = 'bilinear_bicubic'
 model = dict(backbone=dict(feature=dict(type='LastClassTokens', blocks=4)))
-optim_wrapper = dict(optimizer=dict(lr=4e-3))
-train_cfg = dict(max_epochs=100)
+optimizer = dict(lr=1e-3)
+schedule = dict(epochs=100)

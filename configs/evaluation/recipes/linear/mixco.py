@@ -3,6 +3,6 @@
 _base_ = './moco.py'
 
 protocol = dict(normalisation="the data set's own mean and deviation")
-statistics = True
-optim_wrapper = dict(optimizer=dict(lr=3.0))
-variants = None
+statistics = 'own'
+optimizer = dict(lr=3.0)
+variants = []

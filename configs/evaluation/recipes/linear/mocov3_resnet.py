@@ -3,5 +3,5 @@ _base_ = './mocov3.py'
 
 protocol = dict(feature='pooled output')
 model = dict(backbone=dict(backbone=dict(norm_cfg=dict(type='BN'))))
-optim_wrapper = dict(optimizer=dict(lr=0.4))
-variants = [dict(data='cifar10', rate=0.1, batch=256)]
+optimizer = dict(lr=0.1)
+variants = [dict(data='cifar10', batch=256)]

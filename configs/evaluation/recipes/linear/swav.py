@@ -2,6 +2,6 @@
 _base_ = './simsiam.py'
 
 protocol = dict(recipe='swav')
-optim_wrapper = dict(optimizer=dict(type='SGD', lr=0.3, weight_decay=1e-6))
-auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(max_epochs=100)
+optimizer = dict(type='SGD', lr=0.3, weight_decay=1e-6)
+schedule = dict(epochs=100)
+batch = 256

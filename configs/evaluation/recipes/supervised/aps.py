@@ -2,4 +2,4 @@
 _base_ = '../finetune/aps.py'
 
 protocol = dict(name='supervised')
-train_cfg = dict(max_epochs=300)
+schedule = dict(epochs=300)

@@ -8,8 +8,8 @@ model = dict(
         dict(type='Constant', layer='LayerNorm', val=1.0, bias=0.0),
     ]
 )
-train_cfg = dict(max_epochs=300)
+schedule = dict(epochs=300)
 variants = [
     dict(data='in1k in100'),
-    dict(rate=2.5e-4, batch=256),
+    dict(batch=256),
 ]

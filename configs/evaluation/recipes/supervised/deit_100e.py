@@ -1,5 +1,5 @@
 # DeiT for 100 epochs (SDMP, Table 11).
 _base_ = './deit.py'
 
-train_cfg = dict(max_epochs=100)
-variants = None
+schedule = dict(epochs=100)
+variants = []

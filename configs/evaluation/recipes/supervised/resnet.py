@@ -3,6 +3,6 @@
 _base_ = '../finetune/resnet.py'
 
 protocol = dict(name='supervised')
-optim_wrapper = dict(optimizer=dict(lr=0.1, nesterov=False), paramwise_cfg=dict(flat_decay_mult=1.0))
-train_cfg = dict(max_epochs=200)
+optimizer = dict(lr=0.1, nesterov=False, spare='none')
+schedule = dict(epochs=200)
 variants = [dict(backbone='r18', data='tinyimagenet', epochs=100)]
