@@ -151,7 +151,7 @@ def check_evaluation(checkpoint: str, data: str, protocols: list[str], recipe: s
         own = {key.removeprefix(f'{protocol}.'): value for key, value in mine.items()}
         for images in data_of(protocol, data):
             asked = recipe if recipe_of(protocol, images, name, recipe=recipe) else None
-            composed(protocol, images, name, recipe=asked, overrides=own, builds=False)
+            composed(protocol, images, name, recipe=asked, overrides=own)
 
 
 def check_python(text: str, files: set[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.facts import EvaluatedView, EvaluationRecipe, Optimizer, Schedule
-from mixcl.recipes.paths import holder_of_backbone, kind_of
+from mixcl.recipes.paths import holder_of_backbone
 from mixcl.recipes.pipelines import augmented_pipeline, evaluated_view, evaluation_pipeline
 from mixcl.recipes.sections import (
     class_of,
@@ -114,7 +114,7 @@ def channels_of(holder: Mapping[str, Any], size: int, pretrained: PretrainedBack
     """
     class_of(holder['backbone'], 'model.backbone')
     settings = dict(type='FrozenFeatures', backbone=holder['backbone'], feature=holder.get('feature'))
-    with undisturbed_generators(), as_user_error(f'the backbone {kind_of(holder["backbone"])}'):
+    with undisturbed_generators(), as_user_error(f'the backbone {holder["backbone"]["type"]}'):
         features = build(MODELS, settings)
     if pretrained is not None:
         load_backbone(features, pretrained)

@@ -86,7 +86,7 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
 def stretch(schedule: ConfigDict, before: int) -> None:
     """Keep the milestones and the end of a schedule at the same shares of another number of epochs, in place."""
     for name in ('end', 'T_max'):
-        if schedule.get(name):
+        if schedule.get(name) and schedule.get('begin', 0) < schedule.epochs:
             schedule[name] = round(schedule[name] * schedule.epochs / before)
     if 'milestones' in schedule:  # one at 0 would come before the first step
         schedule.milestones = [max(round(step * schedule.epochs / before), 1) for step in schedule.milestones]
@@ -97,9 +97,9 @@ def use_epochs(cfg: Config, epochs: int, steps: int) -> None:
     most a tenth of the run unless that is too few steps."""
     schedule, before = cfg.schedule, cfg.schedule.epochs
     schedule.epochs, least = epochs, min(max(round(WARM_UP / steps), 1), epochs // 3)
-    stretch(schedule, before)
     if schedule.get('begin'):
         schedule.begin = round(schedule.begin * epochs / before)
+    stretch(schedule, before)
     if schedule.get('warmup'):
         schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):

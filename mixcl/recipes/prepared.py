@@ -189,6 +189,11 @@ def naming_facts(is_recipe: bool) -> Iterator[None]:
 
 def _made(cfg: Config, asked: Options, processes: int) -> Config:
     """Change the facts of a recipe by options, and make its sections."""
+    for name in OF_FACTS if 'protocol' in cfg else ():
+        if getattr(asked, name) not in (None, False):
+            raise UserError(
+                f'`{name}` is for recipes of pretraining; mixcl evaluate composes another {cfg.config_name}'
+            )
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     facts, sections = facts_and_sections(asked.cfg_options or {})

@@ -9,8 +9,8 @@ from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.recipes.facts import read_facts
-from mixcl.recipes.sections import Shared, schedules, wrapper
 from mixcl.recipes.reading import read_config
+from mixcl.recipes.sections import Shared, schedules, wrapper
 
 STEPS_PER_EPOCH = 5
 BATCH_SIZE = 8

@@ -1,4 +1,4 @@
-"""Configs of evaluations without a checkpoint, composed as tools/evaluate.py does."""
+"""Configs of evaluations without a checkpoint, composed as ``mixcl evaluate`` does."""
 
 import functools
 from collections.abc import Mapping
@@ -8,66 +8,71 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.recipes.checks.check import check_config
-from mixcl.recipes.evaluations import composing as composition
-from mixcl.recipes.evaluations.adaptation import fit, put_backbone
-from mixcl.recipes.evaluations.composing import compose
+from mixcl.recipes.evaluations import composing
+from mixcl.recipes.evaluations.adaptation import put_backbone
+from mixcl.recipes.evaluations.composing import change, complete, use_images
 from mixcl.recipes.evaluations.recipes import Recipe, family_of, find_recipe, variant_of
-from mixcl.recipes.overrides import override
+from mixcl.recipes.making import made
+from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
 from mixcl.weights import backbone_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
-read_once = functools.cache(read_config)
-read_data_set = functools.cache(composition.read_data_set)
+data_set = functools.cache(composing.data_set)
+prepared_once = functools.cache(prepared)
 
 
 @functools.cache
 def backbone_of(pretraining: str) -> dict | None:
-    return backbone_config(read_once(CONFIGS / f'{pretraining}.py'))
+    return backbone_config(read_config(pretraining))
 
 
 def recipe_of(
     protocol: str, data: str, name: str | None = None, backbone: Mapping | None = None, recipe: str | None = None
 ) -> Recipe | None:
     """Return the recipe for the pretraining config ``name``."""
-    images = read_data_set(CONFIGS, data, protocol)
-    backbone = backbone or (backbone_of(name) if name else images.backbone)
-    return find_recipe(protocol, {data, images.get('like')}, name, family_of(backbone), recipe)
+    evaluated = data_set(data, protocol).evaluated
+    backbone = backbone or (backbone_of(name) if name else evaluated.backbone)
+    return find_recipe(protocol, {data, evaluated.get('like')}, name, family_of(backbone), recipe)
 
 
-def composed(
+def composed_facts(
     protocol: str,
     data: str = 'digits',
     name: str | None = None,
     backbone: Mapping | None = None,
     recipe: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    builds: bool = True,
+    source: Config | None = None,
 ) -> Config:
-    """Compose the config for the backbone of the pretraining ``name``, for ``backbone``, or for the data set's.
+    """Compose the facts for the backbone of the pretraining ``name``, for ``backbone``, or for the data set's.
 
-    With ``builds``, the backbone is built to find how many channels the head needs.
+    Images are prepared as those of ``source`` or the pretraining.
     """
-    images = read_data_set(CONFIGS, data, protocol)
-    backbone = backbone or (backbone_of(name) if name else images.backbone.to_dict())
+    images = data_set(data, protocol)
+    backbone = backbone or (backbone_of(name) if name else images.evaluated.backbone.to_dict())
     row = recipe_of(protocol, data, name, backbone, recipe)
     assert row is not None, f'no recipe of {protocol} on {data} for {name} and {recipe}'
-    family = family_of(backbone)
-    start = read_once(CONFIGS / f'evaluation/recipes/{row.config}.py')
-    variant = variant_of(start, {data, images.get('like')}, name, row.percent)
-    cfg = compose(start, variant, images, protocol, family, row.percent)
-    put_backbone(cfg, backbone, read_once(CONFIGS / f'{name}.py') if name else None)
-    override(cfg, overrides or {})
-    check_config(cfg)
-    if builds:
-        fit(cfg, None)
+    cfg = read_config(CONFIGS / f'evaluation/recipes/{row.config}.py')
+    variant = variant_of(cfg, {data, images.evaluated.get('like')}, name, row.percent)
+    use_images(cfg, images, protocol)
+    complete(cfg, variant, family_of(backbone), row.percent)
+    put_backbone(cfg, backbone, source or (prepared_once(CONFIGS / f'{name}.py') if name else None))
     cfg.config_name = f'evaluation/{protocol}/any_{data}'
     return cfg
 
 
-def facts(cfg: Config) -> tuple[float, int, int]:
+def composed(*args: Any, overrides: Mapping[str, Any] | None = None, **kwargs: Any) -> Config:
+    """Make the config of what :func:`composed_facts` composes, on the number of processes that it is meant for."""
+    facts = composed_facts(*args, **kwargs)
+    change(facts, overrides or {})
+    cfg = made(facts, facts.evaluated.get('processes', 1))
+    check_config(cfg)
+    return cfg
+
+
+def numbers(facts: Config) -> tuple[float, int, int]:
     """Return the learning rate, batch and epochs."""
-    return cfg.optim_wrapper.optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs
+    return facts.optimizer.lr * facts.batch / 256, facts.batch, facts.schedule.epochs
 
 
 def written(folder: Path, protocol: str, data: str = 'digits', **settings: Any) -> Path:

@@ -64,7 +64,7 @@ def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
         trained = prepared(CONFIGS / f'{name}.py', cfg_options=changes)
         trained = Config.fromstring(trained.pretty_text, '.py')  # as a checkpoint stores it
         encoders = dict(online=PretrainedBackbone('x.pth', 'online', {}, epochs=epochs))
-        subject, cfg = Subject('x.pth', encoders=encoders, config=trained), composed(protocol, data, name, builds=False)
+        subject, cfg = Subject('x.pth', encoders=encoders, config=trained), composed(protocol, data, name)
         assert {row['value'] for row in papers_numbers(subject, data, cfg, CONFIGS)} == expected, (name, changes)
 
 
@@ -113,7 +113,7 @@ def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Conf
     """Return the config that trains; robustness takes that of the classifier fine-tuned in the same call."""
     protocol, data = ('finetune', 'in1k') if protocol == 'robustness' else (protocol, data)
     exists = recipe_of(protocol, data, config, recipe=recipe) is not None
-    return composed(protocol, data, config, recipe=recipe, builds=False) if exists else None
+    return composed(protocol, data, config, recipe=recipe) if exists else None
 
 
 @pytest.mark.long

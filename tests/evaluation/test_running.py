@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from evaluation.composed import CONFIGS
 from tools.command import run
 from tools.in_process import run_here
 
@@ -18,18 +17,18 @@ from mixcl.recipes.subject import Subject
 
 RANDOM = Subject()
 SMALL = {
-    'train_cfg.max_epochs': 3,
-    'train_cfg.val_interval': 2,
+    'schedule.epochs': 3,
+    'measure.every': 2,
     'train_dataloader.num_workers': 0,
-    'train_dataloader.batch_size': 32,  # a step accumulates four of them
-    'train_dataloader.dataset.dataset.indices': 256,
+    'at_once': 32,  # a step accumulates four of them
+    'data.splits.train.indices': 256,
     'val_dataloader.num_workers': 0,
     'model.backbone.backbone.arch.num_layers': 1,
 }
 
 
 def probe(folder: Path, resume: bool) -> Row:
-    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
+    (evaluation,) = planned(('linear',), 'digits', RANDOM, overrides=SMALL)
     return run_evaluation(evaluation, RANDOM, folder, resume=resume)
 
 
@@ -56,7 +55,7 @@ def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Row], lost: 
 
 
 def test_checkpoints_within_epochs_are_continued_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
+    (evaluation,) = planned(('linear',), 'digits', RANDOM, overrides=SMALL)
     file = tmp_path / folder_name(evaluation, RANDOM) / 'iter_5.pth'
     file.parent.mkdir()
     file.touch()
@@ -77,7 +76,7 @@ def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:
 
 
 def test_other_weights_do_not_go_on_from_what_became_of_the_first() -> None:
-    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
+    (evaluation,) = planned(('linear',), 'digits', RANDOM, overrides=SMALL)
     subjects = (RANDOM, *(Subject('epoch_1.pth', digest) for digest in ('first', 'second')))
     assert len({folder_name(evaluation, subject) for subject in subjects}) == 3
 
@@ -94,9 +93,9 @@ def test_neither_the_images_seen_at_once_nor_the_processes_change_a_result(tmp_p
     loaders = ('test_dataloader', 'test_cfg.bank_dataloader')
     options = [f'{name}.{loader}.num_workers=0' for name in ('knn', 'linear_fast') for loader in loaders]
     options += [f'linear.{name}_dataloader.num_workers=0' for name in ('train', 'val')]
-    options += ['linear.train_cfg.max_epochs=2', 'linear_fast.test_evaluator.epochs=20']
+    options += ['linear.schedule.epochs=2', 'linear_fast.test_evaluator.epochs=20']
     for images in (128, 16):
-        at_once = f'linear.train_dataloader.batch_size={images}'
+        at_once = f'linear.at_once={images}'
         assert run_here(*arguments, '--work-dir', tmp_path / f'{images}', options=(*options, at_once)) == 0
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
     two = ('--work-dir', tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)

@@ -37,7 +37,7 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
     digits = image_pipeline(prepared('mocov3/vit-xs4_digits'))
     assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos, unlike digits, are not square
-    as_they_are = image_pipeline(composed('finetune', 'cifar10', builds=False))
+    as_they_are = image_pipeline(composed('finetune', 'cifar10'))
     assert [step.get('scale') or step.get('crop_size') for step in as_they_are] == [None, 32, 32, None]
     _, resize, crop, _ = image_pipeline(prepared('patchmix/vit-s16_folder'))
     assert (resize['scale'], crop['crop_size']) == (256, 224)

@@ -110,7 +110,7 @@ def test_fewer_classes_of_imagenet_by_naming_the_folder(tmp_path: Path) -> None:
 def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_for_few_images(sources: dict) -> None:
     pretraining = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
     subject = Subject(config=pretraining, backbone=pretraining.model.backbone.to_dict())
-    knn, linear, semi = planned(CONFIGS, ['knn', 'linear', 'semi'], sources['hf'], subject)
+    knn, linear, semi = planned(['knn', 'linear', 'semi'], sources['hf'], subject)
     assert knn.name.startswith('knn_hf-table_online-') and knn.data == sources['hf']
     assert linear.cfg.model.head.num_classes == 3 and linear.cfg.val_evaluator.topk == (1,)
     assert (knn.cfg.protocol.crop, linear.cfg.model.backbone.backbone.img_size) == (16, 16)
@@ -118,7 +118,7 @@ def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_fo
     assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)  # SGD's is scaled, AdamW's is not
     assert semi.cfg.optim_wrapper.optimizer.lr == pytest.approx(5e-4)
     with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
-        planned(CONFIGS, ['robustness'], sources['hf'], subject)
+        planned(['robustness'], sources['hf'], subject)
 
 
 @pytest.mark.parametrize('channels', [1, 4, 13])
@@ -134,7 +134,7 @@ def test_other_channels_than_three_come_to_pretraining_evaluations_and_extractio
     cfg = on('patchmix/vit-s16_folder_4channels', spec, cfg_options=options)
     assert '6 images to pretrain on; 2 classes' in cfg.found_images
     subject = Subject(config=cfg, backbone=cfg.model.backbone.to_dict())
-    plans = [plan.cfg for plan in planned(CONFIGS, ['knn', 'linear', 'finetune'], spec, subject)]
+    plans = [plan.cfg for plan in planned(['knn', 'linear', 'finetune'], spec, subject)]
     loaded = [*loaders(cfg).values(), plans[0].test_dataloader, plans[1].train_dataloader, plans[2].val_dataloader]
     with DefaultScope.overwrite_default_scope('mixcl'):
         samples = [DATASETS.build(loader.dataset)[0]['inputs'] for loader in loaded]
@@ -148,10 +148,10 @@ def test_a_list_below_another_folder_is_evaluated_or_refused_before_anything_sta
     write_folder(tmp_path / 'far', photos(18))
     (tmp_path / 'l.csv').write_text('\n'.join(f'{name},{name.partition("/")[0]}' for name in photos(18)))
     spec = f'list:{tmp_path / "l.csv"}'
-    (knn,) = planned(CONFIGS, ['knn'], spec, Subject(), roots={spec: str(tmp_path / 'far')})
+    (knn,) = planned(['knn'], spec, Subject(), roots={spec: str(tmp_path / 'far')})
     assert knn.cfg.test_dataloader.dataset.dataset.data_root == str(tmp_path / 'far')
     with pytest.raises(UserError, match=r'of the 18 files that .*l\.csv lists do not exist, .*the first: ant/01\.jpg'):
-        planned(CONFIGS, ['knn'], spec, Subject())
+        planned(['knn'], spec, Subject())
 
 
 @pytest.mark.parametrize('kind', ['folder', 'list', 'tar', 'hf'])

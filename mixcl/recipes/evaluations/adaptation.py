@@ -11,7 +11,7 @@ from mmpretrain.models import ResNet
 from mixcl.errors import UserError, as_user_error
 from mixcl.recipes.options import use_background
 from mixcl.recipes.own_data import reader_of
-from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, whole_model
+from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk, whole_model
 from mixcl.recipes.subject import Subject
 from mixcl.registry import MODELS, build, keywords_of
 from mixcl.weights import Encoder, load_backbone
@@ -39,7 +39,10 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     replaced = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
-    new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in {*replaced, 'img_size'}}
+    new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in replaced}
+    for _, part in walk(new):
+        if isinstance(part, dict) and 'img_size' in part:
+            part['img_size'] = (cfg.evaluated.views.get(cfg.get('views', 'plain')) or {}).get('size', cfg.data.size)
     new |= {key: own[key] for key in replaced & own.keys() & keywords_of(kind).keys()}
     if isinstance(kind, type) and issubclass(kind, ResNet):
         norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')

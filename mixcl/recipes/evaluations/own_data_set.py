@@ -22,9 +22,9 @@ def is_own(data: str) -> bool:
 
 
 def short_name(data: str) -> str:
-    """Return a name for files: 'folder-photos' for 'folder:/home/me/photos', and the name of a data set as it is."""
+    """Return a name for files: 'folder-photos' for 'folder:/home/me/photos', else that of the data set or its file."""
     if not is_own(data):
-        return data
+        return Path(data).stem
     kind, _, place = data.partition(':')
     return f'{kind}-{re.sub(r"[^A-Za-z0-9.]+", "-", Path(place).name)[:40]}'
 

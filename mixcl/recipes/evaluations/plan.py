@@ -27,10 +27,11 @@ from mixcl.recipes.evaluations.recipes import (
     parts_of_name,
     variant_of,
 )
+from mixcl.recipes.facts import FACTS
 from mixcl.recipes.making import has_facts, made
 from mixcl.recipes.options import facts_and_sections, use_data_root
 from mixcl.recipes.overrides import merge
-from mixcl.recipes.paths import holder_of_backbone, walk
+from mixcl.recipes.paths import RUNNER_KEYS, holder_of_backbone, walk
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.run_options import lengthen_process_timeout, use_launcher, use_mixed_precision
 from mixcl.recipes.sizes import image_size
@@ -185,11 +186,13 @@ def _composed(
     roots: Mapping[str, str],
 ) -> tuple[Path, Config, bool]:
     """Return a recipe's path, its facts with data set and backbone, and whether ``--recipe`` asked for it."""
-    if own and 'data' in own[1]:
-        images = own[1]
-    else:
-        root = roots.get(data)
-        images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
+    if own and 'data' in own[1]:  # it brings its images and all
+        facts = copy.deepcopy(own[1])
+        if subject.backbone is not None and protocol != 'robustness':
+            put_backbone(facts, subject.backbone, subject.config)
+        return own[0], facts, False
+    root = roots.get(data)
+    images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
     backbone = subject.backbone or images.evaluated.get('backbone')
     if backbone is None:
         raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
@@ -203,7 +206,8 @@ def _composed(
     variant = {} if own else variant_of(facts, names, subject.config_name, row.percent)
     use_images(facts, images, protocol)
     complete(facts, variant, family, row.percent)
-    facts.pop('variants', None)
+    kept = FACTS - {'variants'} | RUNNER_KEYS  # no variables of its bases
+    facts = Config({name: facts[name] for name in facts if name in kept})
     if is_own(data):
         fit_to_own_images(facts, images)
     backbone_name = parts_of_name(subject.config_name)[0] or 'any'

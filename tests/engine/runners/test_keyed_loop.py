@@ -30,7 +30,7 @@ def digits(name: str, work_dir: Path, **overrides: object) -> Config:
 
 def random_everywhere(cfg: Config) -> Config:
     """Add RandAugment, erasing, mixup, drop path and an average of the weights, as in fine-tuning on large data."""
-    large = composed('finetune', 'cifar10', builds=False)
+    large = composed('finetune', 'cifar10')
     cfg.model.train_cfg = large.model.train_cfg
     cfg.model.backbone.drop_path_rate = 0.3
     cfg.train_dataloader.dataset.dataset.pipeline[2:2] = large.train_dataloader.dataset.dataset.pipeline[-3:-1]

@@ -2,14 +2,15 @@
 
 import pytest
 import torch
-from evaluation.composed import CONFIGS, composed
+from evaluation.composed import CONFIGS, composed, composed_facts
 from mmengine.config import Config
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
 from mixcl.errors import UserError
-from mixcl.recipes.evaluations.adaptation import fit, image_size, put_backbone
+from mixcl.recipes.making import made
 from mixcl.recipes.paths import walk
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.sizes import image_size
 from mixcl.registry import MODELS
 
 SMALL = dict(
@@ -26,8 +27,7 @@ SOURCE = Config(dict(data_preprocessor=dict(type='mmpretrain.SelfSupDataPreproce
 
 
 def test_knn_takes_the_backbone_at_its_own_image_size() -> None:
-    cfg = composed('knn', 'cifar10', builds=False)
-    put_backbone(cfg, SMALL, SOURCE)
+    cfg = composed('knn', 'cifar10', backbone=SMALL, source=SOURCE)
     assert cfg.model.backbone.arch.embed_dims == 48
     assert cfg.model.backbone.img_size == 32
     assert cfg.data_preprocessor.mean == [1, 2, 3] and cfg.data_preprocessor.std == [4, 5, 6]
@@ -38,13 +38,12 @@ def test_transparent_images_are_shown_on_the_background_of_the_pretraining() -> 
     load = dict(type='LoadImage', background=(1, 2, 3))
     source = Config(dict(SOURCE, train_dataloader=dict(dataset=dict(dataset=dict(pipeline=[load])))))
     for protocol in ('knn', 'linear'):
-        cfg = composed(protocol, 'in1k', builds=False)
-        put_backbone(cfg, SMALL, source)
+        cfg = composed(protocol, 'in1k', backbone=SMALL, source=source)
         steps = [step for _, step in walk(cfg.to_dict()) if isinstance(step, dict) and step.get('type') == 'LoadImage']
         assert len(steps) >= 2 and all(step == load for step in steps)
     for damaged in (3, dict(dataset=3), dict(dataset=dict(pipeline=[dict(load, background=3)]))):
         with pytest.raises(UserError, match='the data set in the config of the checkpoint'):
-            put_backbone(cfg, SMALL, Config(dict(SOURCE, train_dataloader=damaged)))
+            composed_facts('knn', 'in1k', backbone=SMALL, source=Config(dict(SOURCE, train_dataloader=damaged)))
 
 
 @pytest.mark.parametrize('protocol', ['knn', 'quality', 'linear'])
@@ -67,12 +66,17 @@ def test_a_probe_takes_it_under_its_frozen_features_and_fits_the_head() -> None:
     assert cfg.model.head.in_channels == 48
     resnet = composed('linear', backbone=RESNET).model
     assert resnet.head.in_channels == 512 and 'img_size' not in resnet.backbone.backbone
-    cfg.model.backbone.feature = dict(type='LastClassTokens', blocks=2)
-    fit(cfg, None)
-    assert cfg.model.head.in_channels == 96
-    cfg.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 48], map_channels=[48, 48])
-    with pytest.raises(UserError, match=r'features with \[48, 48\] channels, but the backbone gives \(96,\)'):
-        fit(cfg, None)
+    for feature, head, expected in (
+        (dict(type='LastClassTokens', blocks=2), {}, 96),
+        (dict(type='Output'), dict(in_channels=48), 48),
+    ):
+        facts = composed_facts('linear', backbone=SMALL)
+        facts.model.backbone.feature = feature
+        facts.model.head.update(head)
+        assert made(facts, 1).model.head.in_channels == expected
+    facts.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 49], map_channels=[48, 48])
+    with pytest.raises(UserError, match=r'features with \[48, 49\] channels, but the backbone gives \(48,\)'):
+        made(facts, 1)
 
 
 def test_fine_tuning_has_its_own_way_of_training() -> None:
@@ -89,23 +93,23 @@ def test_batch_normalisation_is_of_the_recipes_kind_and_other_normalisation_stay
             (dict(type='GN', num_groups=8), dict(type='GN', num_groups=8)),
         ):
             backbone = dict(RESNET, norm_cfg=norm) if norm else RESNET
-            found = composed(protocol, 'in1k', backbone=backbone, builds=False).model.backbone
+            found = composed(protocol, 'in1k', backbone=backbone).model.backbone
             assert found.get('backbone', found).norm_cfg == expected
 
 
 def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
     own = prepared(CONFIGS / 'aps/vit-t2_cifar10.py').data_preprocessor
-    found = composed('finetune', 'cifar10', 'aps/vit-t2_cifar10', builds=False).data_preprocessor
+    found = composed('finetune', 'cifar10', 'aps/vit-t2_cifar10').data_preprocessor
     assert found.mean == [123.675, 116.28, 103.53] != own.mean
-    assert composed('linear', 'cifar10', 'aps/vit-t2_cifar10', builds=False).data_preprocessor.mean == own.mean
+    assert composed('linear', 'cifar10', 'aps/vit-t2_cifar10').data_preprocessor.mean == own.mean
 
 
 def test_mixco_transfers_with_the_statistics_of_the_data_set() -> None:
     name = 'mixco/r18_tinyimagenet_mocov2'
     for data, mean, deviation in (('cifar10', 0.4914, 0.2023), ('cifar100', 0.5071, 0.2675)):
-        found = composed('linear', data, name, builds=False).data_preprocessor
+        found = composed('linear', data, name).data_preprocessor
         assert (found.mean[0], found.std[0]) == pytest.approx((255 * mean, 255 * deviation))
-    assert composed('knn', 'cifar10', name, builds=False).data_preprocessor.mean[0] == 123.675
+    assert composed('knn', 'cifar10', name).data_preprocessor.mean[0] == 123.675
 
 
 def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
@@ -116,7 +120,7 @@ def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
         ('supervised', 'aps/vit-t2_cifar10', (3 * 192) ** -0.5),
         ('linear', 'mixco/r18_tinyimagenet_mocov2', 0.01),
     ):
-        head = MODELS.build(dict(composed(protocol, 'cifar10', name, builds=False).model.head, in_channels=192))
+        head = MODELS.build(dict(composed(protocol, 'cifar10', name).model.head, in_channels=192))
         head.init_weights()
         assert head.fc.weight.std().item() == pytest.approx(deviation, rel=0.1), (protocol, name)
         assert head.fc.bias.any() == (deviation != 0.01)
@@ -124,20 +128,17 @@ def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
 
 def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
     backbone = dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(depth=1))
-    with pytest.raises(UserError, match=r'a TimmBackbone cannot encode images of 32 pixels'):
-        composed('knn', 'cifar10', backbone=backbone)
-    cfg = composed('knn', 'cifar10', backbone=dict(backbone, arguments=dict(depth=1, dynamic_img_size=True)))
-    assert cfg.model.backbone.type == 'TimmBackbone'
+    with pytest.raises(UserError, match=r'a TimmBackbone cannot encode images of 28 pixels'):
+        composed('linear', 'fashionmnist', backbone=backbone)
 
 
 def test_without_a_pipeline_images_are_as_large_as_the_backbone_takes_them() -> None:
     backbone = dict(type='ContrastiveViT', img_size=48)
     assert image_size(Config(dict(model=dict(backbone=backbone), test_dataloader=None))) == 48
     assert image_size(Config(dict(model=dict(backbone=RESNET), test_dataloader=None))) == 224
-    assert image_size(composed('svm', 'voc07', builds=False)) == 224  # its last step makes squares
+    assert image_size(composed('svm', 'voc07')) == 224  # its last step makes squares
     lying = dict(backbone, img_size=(96, 160))
     assert image_size(Config(dict(model=dict(backbone=lying), test_dataloader=None))) == (96, 160)
     crop = dict(dataset=dict(pipeline=[dict(type='CenterCrop', crop_size=(160, 96)), dict(type='PackInputs')]))
     cfg = Config(dict(model=dict(backbone=RESNET), test_dataloader=crop))
     assert image_size(cfg) == (96, 160)  # mmcv counts (width, height)
-    fit(cfg, None)

@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 import torch
-from evaluation.composed import CONFIGS, composed, facts, recipe_of
+from evaluation.composed import CONFIGS, composed, composed_facts, numbers, recipe_of
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
-from mixcl.recipes.evaluations.adaptation import image_size
 from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE, data_of, family_of, find_recipe, parts_of_name
+from mixcl.recipes.sizes import image_size
 from mixcl.registry import MODELS
 
 RESNET, CIFAR_RESNET = (dict(type=f'mmpretrain.{name}', depth=18) for name in ('ResNet', 'ResNet_CIFAR'))
@@ -77,7 +77,7 @@ def test_the_recipes_of_checkpoints() -> None:
     for protocol, data, name, asked, config, *expected in ROWS:
         assert recipe_of(protocol, data, name, recipe=asked).config == config, (protocol, data, name, asked)
         if expected:
-            found = facts(composed(protocol, data, name, recipe=asked, builds=False))
+            found = numbers(composed_facts(protocol, data, name, recipe=asked))
             assert found == pytest.approx(tuple(expected)), (protocol, data, name, asked)
 
 
@@ -95,7 +95,7 @@ def test_residual_networks_get_recipes_of_their_own() -> None:
     """Few labels follow OpenSelfSup: the head learns a hundred times as fast, rates fall after 60 and 80 %."""
     for protocol, asked in (('linear', None), ('finetune', None), ('semi', None), ('semi', '1percent')):
         for data, backbone in itertools.product(DATA, (RESNET, CIFAR_RESNET)):
-            cfg = composed(protocol, data, backbone=backbone, recipe=asked, builds=False)
+            cfg = composed(protocol, data, backbone=backbone, recipe=asked)
             assert cfg.optim_wrapper.optimizer.type == 'SGD' and cfg.protocol.encoder == 'online'
             assert 'LayerDecay' not in cfg.optim_wrapper.constructor
             if protocol == 'semi':
@@ -118,7 +118,7 @@ def test_every_recipe_is_used_and_says_what_it_is() -> None:
         cfg = Config.fromfile(path)
         assert cfg.protocol.name == path.parent.name and cfg.protocol.version >= 1
         assert len(path.read_text().splitlines()) < 60 and path.read_text().startswith('# ')
-        assert (name in TRAINED) == bool(cfg.get('train_cfg'))
+        assert (name in TRAINED) == bool(cfg.get('schedule'))
 
 
 @pytest.mark.long
@@ -138,7 +138,7 @@ def test_every_recipe_that_trains_builds_and_classifies() -> None:
 
 
 def test_the_knn_recipe_is_the_papers_protocol() -> None:
-    cfg = composed('knn', 'in1k', builds=False)
+    cfg = composed('knn', 'in1k')
     assert cfg.protocol.encoder == 'target' and cfg.model.feature == dict(type='Output')
     for settings in (cfg.test_evaluator, cfg.protocol):
         assert (settings.neighbours, settings.temperature) == ((10, 20, 100, 200), 0.07)
