@@ -2,7 +2,7 @@
 _base_ = '../mocov3/vit-s16_in1k.py'
 
 model = dict(
-    neck=dict(_delete_=True, type='PlainHead', in_channels=384, hidden_channels=384, out_channels=128),
+    neck=dict(_delete_=True, type='PlainHead', hidden_channels=384, out_channels=128),
     predictor=None,
     target=dict(momentum=0.999, final_momentum=0.999),
     objective=dict(_delete_=True, type='InfoNCE', temperature=0.2, among='itself', gather=False, negatives=['queue']),

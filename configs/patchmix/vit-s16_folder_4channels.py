@@ -10,5 +10,5 @@ data = dict(
     std=[63.75] * 4,
 )
 # Hue, saturation and gray need colours; brightness, contrast, blur and flips suit any channels.
-light = dict(crop=(0.08, 1.0), steps=['jitter_light', 'blur_half', 'flip'])
+light = dict(steps=['jitter_light', 'blur_half', 'flip'])
 views = dict(view1=light, view2=light)

@@ -95,7 +95,15 @@ def evaluate(
         return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
-MACHINE_SETTINGS = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')
+MACHINE_SETTINGS = (
+    'at_once',
+    'data.workers',
+    'num_workers',
+    '_dataloader.batch_size',
+    'persistent_workers',
+    'pin_memory',
+    'data_root',
+)
 """Settings that may be overridden in a paper's recipe: a step keeps its images, however many are seen at once."""
 
 

@@ -16,7 +16,7 @@ SAID_BY_FACTS = {
     'auto_scale_lr': 'batch',
     'model.views': 'views',
     'optim_wrapper.accumulative_counts': 'accumulate',
-    'optim_wrapper.optimizer': 'optimizer',
+    'optim_wrapper.optimizer': 'optimizer (its lr is for 256 images)',
     'train_cfg.max_epochs': 'schedule.epochs',
     'train_cfg.val_interval': 'measure.every',
     'train_dataloader.batch_size': 'batch',

@@ -54,13 +54,24 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
             if isinstance(mixer, dict) and mixer.get('type') in ('PatchMix', 'RegionSwap'):
                 key, value = ('patch_size', of_old) if mixer['type'] == 'PatchMix' else ('cell', 2 * of_old)
                 mixer.setdefault(key, value)
-    width = _width(built, name, cfg)
+    width, before_width = _width(built, name, cfg), feature_width(before, old.get('in_channels', 3))
+    _drop_followed(cfg, before_width, of_old if patch else None)
     if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
         cfg.optimizer.spare = 'flat'
-    if (width, patch) != (feature_width(before, old.get('in_channels', 3)), of_old) and cfg.get('config_name'):
+    if (width, patch) != (before_width, of_old) and cfg.get('config_name'):
         # Recipes of evaluations are chosen by it.
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
         cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
+
+
+def _drop_followed(cfg: Config, width: int, patch: int | None) -> None:
+    """Drop widths of the old backbone's features, and its patches, where they are written by hand; they follow then."""
+    neck = cfg.model.get('neck') or {}
+    if neck.get('in_channels') == width:
+        del neck['in_channels']
+    for _, mixer in walk(cfg.model.get('mixer')):
+        if isinstance(mixer, dict) and patch and mixer.get('patch_size') == patch:
+            del mixer['patch_size']
 
 
 def _width(backbone: Any, name: str, cfg: Config) -> int:

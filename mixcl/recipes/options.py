@@ -88,7 +88,9 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
     # One by one: ConfigDict.update would merge them.
     cfg.data.images = ConfigDict(images)
     cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
-    cfg.data.read = [reader(cfg.data)]
+    own = reader(cfg.data)
+    others = [step for step in cfg.data.read if step != own] if own in cfg.data.read else []
+    cfg.data.read = [own, *others]  # the steps of images that are no files, such as digits, suit these alone
     cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
     return f'{spec}: {found}'
 
@@ -129,6 +131,7 @@ def use_image_size(cfg: Config, size: int) -> None:
         UserError: if the patches do not divide the size.
     """
     patch = patch_of(cfg.model.backbone) or 1
+    cfg.model.backbone.pop('img_size', None)  # follows
     if size < 1 or size % patch:
         near = max(round(size / patch), 1) * patch
         raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')

@@ -194,6 +194,8 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
             raise UserError(
                 f'`{name}` is for recipes of pretraining; mixcl evaluate composes another {cfg.config_name}'
             )
+    if 'protocol' in cfg and 'data' not in cfg:
+        raise UserError(f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone')
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     facts, sections = facts_and_sections(asked.cfg_options or {})
@@ -206,6 +208,7 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
         use_recipe_of(cfg, asked.backbone)
     if asked.data:
         found = use_data(cfg, asked.data, asked.data_root, asked.labels)
+        override_facts(cfg, {key: value for key, value in facts.items() if key.startswith('data.')})
     elif asked.data_root:
         use_data_root(cfg, asked.data_root)
     if asked.backbone:

@@ -70,13 +70,14 @@ def composed(*args: Any, overrides: Mapping[str, Any] | None = None, **kwargs: A
     return cfg
 
 
-def numbers(facts: Config) -> tuple[float, int, int]:
-    """Return the learning rate, batch and epochs."""
+def numbers(cfg: Config) -> tuple[float, int, int]:
+    """Return the learning rate, batch and epochs of facts, or of what is made of them."""
+    facts = cfg.get('recipe') or cfg
     return facts.optimizer.lr * facts.batch / 256, facts.batch, facts.schedule.epochs
 
 
 def written(folder: Path, protocol: str, data: str = 'digits', **settings: Any) -> Path:
-    """Write a composed config to a file."""
+    """Write the facts of a composed config to a file."""
     path = folder / f'{protocol}_{data}.py'
-    path.write_text(composed(protocol, data, **settings).pretty_text)
+    path.write_text(composed_facts(protocol, data, **settings).pretty_text)
     return path

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 import pytest
-from evaluation.composed import CONFIGS, composed, facts, recipe_of
+from evaluation.composed import CONFIGS, composed, numbers, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
@@ -131,7 +131,7 @@ def test_no_number_of_another_recipe_stands_beside_a_result_and_every_one_beside
                 if id(row) in expected:
                     text = f'{protocol} {row["source"]} {row["metric"]} {config}'
                     rates = next(fact for pattern, fact in EXPECTED.items() if re.match(pattern, text))
-                    assert facts(cfg) == pytest.approx(rates), (text, row['value'])
+                    assert numbers(cfg) == pytest.approx(rates), (text, row['value'])
                     seen.add(id(row))
     assert seen == set(expected)
 

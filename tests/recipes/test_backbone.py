@@ -5,7 +5,7 @@ import copy
 import pytest
 import timm
 import torch
-from configuration.all_configs import CONFIGS, FOLDER, read
+from configuration.all_configs import CONFIGS, read
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
@@ -115,7 +115,7 @@ def test_an_evaluation_of_another_backbone_is_by_a_recipe_for_any() -> None:
     cfg = with_backbone('dino/vit-s16_in1k_0local', 'timm:resnet18')
     assert cfg.config_name == 'dino/resnet18_in1k_0local'
     assert with_backbone('mocov3/vit-s16_in1k', NAME).config_name == 'mocov3/vit-s16_in1k'  # the same model from timm
-    (linear,) = planned(FOLDER, ['linear'], 'digits', Subject(backbone=cfg.model.backbone.to_dict(), config=cfg))
+    (linear,) = planned(['linear'], 'digits', Subject(backbone=cfg.model.backbone.to_dict(), config=cfg))
     assert linear.path.stem == 'patchmix'  # not dino, which is for transformers with a class token
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evaluation.composed import CONFIGS, written
+from evaluation.composed import CONFIGS, composed, written
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from own_sources import CLASSES, photos, write_all, write_folder
@@ -15,7 +15,7 @@ from tools.in_process import run_here
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of, names_of
-from mixcl.recipes.evaluations.composing import read_data_set
+from mixcl.recipes.evaluations.composing import data_set
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.image_sources import image_pipeline, source_images
 from mixcl.recipes.own_data import source_config
@@ -95,9 +95,15 @@ def test_labels_that_mean_nothing_give_no_kNN(sources: dict, tmp_path: Path) -> 
         prepared_to_train(CONFIGS / 'patchmix/vit-xs4_digits.py', Options(labels=False))
 
 
-def test_a_config_of_sections_keeps_its_data(tmp_path: Path, sources: dict) -> None:
-    with pytest.raises(UserError, match=r'`data` changes the facts of a recipe, but .* has sections only'):
-        prepared_to_train(written(tmp_path, 'finetune'), Options(data=sources['tar']))
+def test_a_config_of_sections_and_one_of_an_evaluation_keep_their_data(tmp_path: Path, sources: dict) -> None:
+    sections = tmp_path / 'sections.py'
+    sections.write_text(composed('finetune').pretty_text)
+    for path, message in (
+        (sections, r'`data` changes the facts of a recipe, but .* has sections only'),
+        (written(tmp_path, 'finetune'), '`data` is for pretraining; mixcl evaluate composes evaluations such as'),
+    ):
+        with pytest.raises(UserError, match=message):
+            prepared_to_train(path, Options(data=sources['tar']))
 
 
 def test_fewer_classes_of_imagenet_by_naming_the_folder(tmp_path: Path) -> None:
@@ -179,8 +185,8 @@ def test_a_file_or_folder_without_its_kind_is_offered_with_it(tmp_path: Path, mo
         with pytest.raises(UserError, match=re.escape(offered)):
             source_config(spec)
         if ':' not in spec:  # a name of an evaluation's data set
-            with pytest.raises(UserError, match=f'only cifar10, .*{re.escape(offered)}'):
-                read_data_set(CONFIGS, spec, 'knn')
+            with pytest.raises(UserError, match=f'there are cifar10, .*{re.escape(offered)}'):
+                data_set(spec, 'knn')
 
 
 def test_a_run_on_a_folder_says_what_it_found(tmp_path: Path, sources: dict, capfd: pytest.CaptureFixture) -> None:

@@ -11,7 +11,7 @@ from mixcl.recipes.prepared import prepared
 REFUSED = [
     ({'train_dataloader.batch_size': 8}, 'train_dataloader.batch_size=8: .* set batch instead'),
     ({'train_cfg.max_epochs': 8}, 'train_cfg.max_epochs=8: .* set schedule.epochs instead'),
-    ({'optim_wrapper.optimizer.lr': 1e-3}, 'set optimizer instead'),
+    ({'optim_wrapper.optimizer.lr': 1e-3}, 'set optimizer .its lr'),
     ({'schedule.epoch': 8}, "schedule has no 'epoch'; did you mean 'epochs'"),
     ({'shedule.epochs': 8}, "no fact and no section 'shedule'; did you mean 'schedule'"),
     ({'views.view1.crops': 1, 'views.view1.step': []}, "views.view1 has no 'step'; did you mean 'steps'"),

@@ -26,7 +26,7 @@ def training(protocol: str) -> tuple[str, ...]:
     """Return options for one epoch without workers."""
     return tuple(
         f'{protocol}.{option}'
-        for option in ('train_cfg.max_epochs=1', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0')
+        for option in ('schedule.epochs=1', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0')
     )
 
 
@@ -55,7 +55,7 @@ def several(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
         checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'quality', 'linear', 'semi',
         '--work-dir', folder, '--recipe', '1percent', '--cfg-options', *KNN, *features('linear_fast'),
         'linear_fast.test_evaluator.epochs=20', *features('quality'), 'quality.test_evaluator.images=5',
-        *training('linear'), *training('semi'), 'semi.train_cfg.val_interval=1',
+        *training('linear'), *training('semi'), 'semi.measure.every=1',
     ]  # fmt: skip
     assert evaluate(*arguments) == 0
     return folder, arguments
@@ -74,7 +74,7 @@ def test_several_protocols_then_nothing_again(
     assert quality['metrics']['cluster_images'] == 50 and -4 < quality['metrics']['uniformity'] < 0
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
     assert semi['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
-    assert semi['overrides']['train_cfg.max_epochs'] == 1
+    assert semi['overrides']['schedule.epochs'] == 1
     pretrained, probe = weights(checkpoint), weights(linear['trained'])
     tuned = weights(semi['trained'])
     assert not torch.equal(tuned['backbone.ln1.weight'], pretrained['target.backbone.ln1.weight'])
@@ -143,7 +143,7 @@ def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path, 
     code = evaluate(
         checkpoint, '--data', 'digits', '--protocols', 'linear', 'knn', '--work-dir', tmp_path,
         '--cfg-options', *KNN, *training('linear'),
-        'linear.train_dataloader.batch_size=5000', 'linear.auto_scale_lr.base_batch_size=5000',
+        'linear.batch=5000',
     )  # fmt: skip
     assert code == 1
     stderr = capfd.readouterr().err
@@ -155,11 +155,10 @@ def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path, 
 def test_the_written_config_trains_from_scratch_with_a_rate_for_the_batch(tmp_path: Path) -> None:
     config = written(tmp_path, 'supervised', backbone=dict(type='mmpretrain.ResNet', depth=18))
     options = (
-        'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'train_dataloader.batch_size=4',
-        'train_dataloader.dataset.dataset.indices=8', 'val_dataloader.dataset.indices=4', 'train_cfg.max_epochs=1',
-        'train_cfg.val_interval=1', 'default_hooks.logger.interval=1',
+        'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'batch=4', 'schedule.epochs=1',
+        'data.splits.train.indices=8', 'data.splits.test.indices=4', 'measure.every=1', 'default_hooks.logger.interval=1',
     )  # fmt: skip
-    arguments = ('tools/train.py', config, '--auto-scale-lr', '--work-dir', tmp_path / 'run')
+    arguments = ('tools/train.py', config, '--work-dir', tmp_path / 'run')
     assert run_here(*arguments, options=options) == 0
     (log,) = (tmp_path / 'run').glob('*/vis_data/scalars.json')
     *steps, validation = (json.loads(line) for line in log.read_text().splitlines())

@@ -49,8 +49,8 @@ def test_fine_tuning_then_robustness(tmp_path: Path) -> None:
     state = {f'backbone.{name}': value for name, value in MODELS.build(TINY_VIT).state_dict().items()}
     pretrained = tmp_path / 'epoch_1.pth'
     torch.save(dict(state_dict=state, meta=dict(cfg=Config(config).pretty_text, epoch=1)), pretrained)
-    tiny = ('train_cfg.max_epochs=2', 'optim_wrapper.optimizer.lr=0.1', 'train_dataloader.batch_size=8',
-            'auto_scale_lr.base_batch_size=8', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0',
+    tiny = ('schedule.epochs=2', 'optimizer.lr=3.2', 'batch=8',
+             'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0',
             'train_dataloader.dataset.dataset.indices=8', 'val_dataloader.dataset.dataset.indices=4')  # fmt: skip
     loader = ('test_dataloader.num_workers=0', 'test_dataloader.batch_size=50')
     of_robustness = [f'robustness.{option}' for option in loader]

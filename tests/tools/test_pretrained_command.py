@@ -12,7 +12,7 @@ from tools.in_process import refusal, run_here
 PRETRAINING = 'configs/patchmix/vit-xs4_digits.py'
 PROBE = (
     'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'test_dataloader.num_workers=0',
-    'train_cfg.max_epochs=1',
+    'schedule.epochs=1',
 )  # fmt: skip
 
 

@@ -79,9 +79,11 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
         refused = [change for change in refused if change.path not in (BATCH, PROCESSES)]
     if refused and not allow:
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
+        older = 'recipe' in runner.cfg and stored and 'recipe' not in stored
+        cure = 'It is of an older mixcl, whose recipes wrote more' if older else 'Restore the earlier settings'
         raise UserError(
-            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}{files}. Restore the earlier '
-            'settings, or choose another folder for a new run; `allow_changes` continues with the new values'
+            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}{files}. {cure}, or choose another '
+            'folder for a new run; `allow_changes` continues with the new values'
         )
     for change in changes:
         follows = '; schedules follow the new length' if LENGTH_CHANGES.match(change.path) else ''

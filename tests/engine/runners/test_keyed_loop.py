@@ -20,7 +20,8 @@ def digits(name: str, work_dir: Path, **overrides: object) -> Config:
     cfg = composed(name)
     small = {
         'train_dataloader.num_workers': 0, 'val_dataloader.num_workers': 0, 'test_dataloader.num_workers': 0,
-        'train_dataloader.batch_size': 8, 'train_dataloader.dataset.dataset.indices': 40,
+        'train_dataloader.batch_size': 8, 'train_dataloader.sampler.multiple_of': 8,
+        'train_dataloader.dataset.dataset.indices': 40,
         'val_dataloader.dataset.indices': 50, 'train_cfg.max_epochs': 2, 'train_cfg.val_interval': 1,
         'default_hooks.logger.interval': 1, 'work_dir': str(work_dir), 'experiment_name': work_dir.name,
     }  # fmt: skip
