@@ -1,5 +1,6 @@
 """Execution of one planned evaluation."""
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def run_evaluation(
     """Run an evaluation, in this process or together with those that a launcher started.
 
     Args:
-        evaluation: its config is changed.
+        evaluation: what to run; the config stays as it is.
         done: earlier results of this call; robustness tests the classifier of the fine-tuning among them.
         resume: whether to continue an interrupted training.
 
@@ -59,7 +60,7 @@ def run_evaluation(
         ``metrics`` by name, after the last epoch if the protocol trains. Such protocols also give ``best``, the best
         of each metric after any epoch (chosen on the test images), and ``trained``, the path of the last checkpoint.
     """
-    cfg = evaluation.cfg
+    cfg = copy.deepcopy(evaluation.cfg)
     cfg.experiment_name = evaluation.name
     cfg.work_dir = str(folder / folder_name(evaluation, subject))
     if evaluation.protocol == 'robustness':

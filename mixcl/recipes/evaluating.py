@@ -106,7 +106,9 @@ def classifier(model: Mapping[str, Any], size: int, classes: int) -> dict[str, A
     return found
 
 
-def channels_of(holder: Mapping[str, Any], size: int, pretrained: PretrainedBackbone | None = None) -> tuple[int, ...]:
+def channels_of(
+    holder: Mapping[str, Any], size: int | tuple[int, int], pretrained: PretrainedBackbone | None = None
+) -> tuple[int, ...]:
     """Return the numbers of channels of the features of a config with a backbone, which is built.
 
     Raises:

@@ -276,9 +276,9 @@ def read_facts(config: Mapping[str, Any]) -> Recipe | EvaluationRecipe:
     given = {name: config[name] for name in FACTS - ignored if name in config}
     for name, of_fact in get_type_hints(kind).items():
         several = next((each for each in (of_fact, *get_args(of_fact)) if is_dataclass(each)), None)
-        if several and given.get(name) is not None:
+        if isinstance(several, type) and given.get(name) is not None:
             given[name] = typed(several, given[name], name)
-    return typed(kind, given, 'the recipe')
+    return typed(EvaluationRecipe, given, 'the recipe') if 'protocol' in config else typed(Recipe, given, 'the recipe')
 
 
 def typed(kind: type[Kind], given: Any, place: str) -> Kind:

@@ -11,7 +11,7 @@ from mixcl.files import check_writable
 from mixcl.recipes.facts import FACTS, Data, suggested, with_defaults
 from mixcl.recipes.making import refuse_facts_in_sections
 from mixcl.recipes.overrides import merge
-from mixcl.recipes.own_data import source_config, survey
+from mixcl.recipes.own_data import reader, source_config, survey
 from mixcl.recipes.paths import RUNNER_KEYS, dotted, kind_of, walk
 from mixcl.recipes.pipelines import NO_VIEWS
 from mixcl.recipes.reading import use_data_set
@@ -88,17 +88,11 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
     # One by one: ConfigDict.update would merge them.
     cfg.data.images = ConfigDict(images)
     cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
-    own = reader(cfg.data)
+    own = reader(cfg.data.read)
     others = [step for step in cfg.data.read if step != own] if own in cfg.data.read else []
     cfg.data.read = [own, *others]  # the steps of images that are no files, such as digits, suit these alone
     cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
     return f'{spec}: {found}'
-
-
-def reader(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step that reads images from files: that of the data, else ``LoadImage``."""
-    known = ('LoadImage', 'LoadChannels')
-    return next((dict(step) for step in data['read'] if kind_of(step) in known), dict(type='LoadImage'))
 
 
 def use_data_root(cfg: Config, root: str) -> None:

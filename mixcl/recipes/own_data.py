@@ -1,7 +1,7 @@
 """The user's own images in place of those that a config names (``--data``)."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
@@ -71,8 +71,14 @@ def train_on(cfg: Config, spec: str, data_root: str | None = None) -> None:
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """Return the step that reads images from files for a config: that of its training images, else ``LoadImage``."""
-    steps, kinds = _trained_on(cfg).get('pipeline') or [], ('LoadImage', 'LoadChannels')
-    return next((dict(step) for step in steps if kind_of(step) in kinds), dict(type='LoadImage'))
+    return reader(_trained_on(cfg).get('pipeline') or [])
+
+
+def reader(steps: Sequence) -> dict[str, Any]:
+    """Return the step among others that reads images from files, else ``LoadImage``."""
+    return next(
+        (dict(step) for step in steps if kind_of(step) in ('LoadImage', 'LoadChannels')), dict(type='LoadImage')
+    )
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
