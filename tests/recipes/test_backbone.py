@@ -48,6 +48,15 @@ def test_width_and_patches_follow(config: str, name: str, width: int, patch: int
     assert cfg.param_scheduler == read(config).param_scheduler
 
 
+def test_what_followed_from_the_old_backbone_follows_from_the_new_one_though_it_is_written() -> None:
+    by_hand = {'model.neck.in_channels': 384, 'model.mixer.patch_size': 16, 'model.backbone.img_size': 224}
+    cfg = with_backbone('patchmix/vit-s16_in1k', 'timm:vit_small_patch8_224', image_size=64, **by_hand)
+    model = build_model(cfg)
+    assert (model.neck_channels, model.recipe.mixer.patch_size, cfg.model.backbone.img_size) == (384, 8, 64)
+    tiny = with_backbone('patchmix/vit-s16_in1k', 'timm:vit_tiny_patch16_224', **by_hand)
+    assert build_model(tiny).neck_channels == 192
+
+
 def test_what_belongs_to_the_run_is_kept() -> None:
     backbone = with_backbone('mocov3/vit-s16_in1k', NAME, **{'model.backbone.in_channels': 4}).model.backbone
     assert (backbone.in_channels, backbone.frozen_patch_embed) == (4, True)

@@ -75,6 +75,14 @@ def test_one_background_wherever_images_are_read(config: str, sources: dict) -> 
         assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}
 
 
+def test_what_is_said_about_the_data_holds_for_ones_own(sources: dict) -> None:
+    said = {'data.read': [dict(type='LoadImage'), dict(type='mmpretrain.RandomGrayscale')], 'data.resize': 300}
+    cfg = prepared_to_train(CONFIGS / 'patchmix/vit-s16_folder.py', Options(data=sources['folder'], cfg_options=said))
+    steps = [step['type'].rpartition('.')[2] for step in cfg.test_dataloader.dataset.dataset.pipeline]
+    assert steps[:3] == ['LoadImage', 'RandomGrayscale', 'ResizeEdge']
+    assert cfg.test_dataloader.dataset.dataset.pipeline[2].scale == 300
+
+
 def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(['a.jpg', 'b.jpg'], b''))
     cfg = on('patchmix/vit-xs4_digits', f'folder:{tmp_path}')
