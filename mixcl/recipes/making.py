@@ -9,9 +9,8 @@ from mixcl.algorithms import PatchSamplingLearner
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.checks.keys import meant_key
-from mixcl.recipes.checks.types import find_factories
-from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts
+from mixcl.recipes.checking import found_type
+from mixcl.recipes.facts import FACTS, Data, Optimizer, Recipe, Schedule, read_facts, slip_of
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pipelines import evaluation_pipeline, needs_patches, training_pipeline, views_of
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
@@ -64,7 +63,7 @@ def made(config: Config, processes: int) -> Config:
         UserError: if a fact is wrong, or a section sets what a fact says.
     """
     for name in config:
-        if meant := meant_key(name, FACTS | RUNNER_KEYS):
+        if meant := slip_of(name, FACTS | RUNNER_KEYS):
             raise UserError(f'{name} is read by nothing; did you mean {meant!r}?')
     said = {name: value for name, value in config.to_dict().items() if name in RUNNER_KEYS}
     refuse_facts_in_sections(said)
@@ -114,10 +113,7 @@ def class_of(part: Mapping[str, Any], place: str) -> Any:
     """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
     if 'type' not in part:
         raise UserError(f'{place} has no type')
-    try:
-        return find_factories(part['type'], 'mixcl')[0]
-    except UserError as error:
-        raise UserError(f'config: {place} has type={error}') from error
+    return found_type(part['type'], place)
 
 
 def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:

@@ -4,9 +4,9 @@ import pytest
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.engine.runners.dry_run import schedule_notes
 from mixcl.errors import UserError
-from mixcl.recipes.checks.building import built_from
-from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.building import built_from
 from mixcl.recipes.difference import differences
 from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS

@@ -4,17 +4,14 @@ import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
-from mmengine.optim import build_optim_wrapper
-from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.errors import UserError, as_user_error
-from mixcl.recipes.checks.signature import accepted_keywords
 from mixcl.recipes.own_data import reader_of, use_background
-from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk, whole_model
+from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk
 from mixcl.recipes.sizes import output_size, set_model_size
 from mixcl.recipes.subject import Subject
-from mixcl.registry import MODELS, build
+from mixcl.registry import MODELS, build, keywords_of
 from mixcl.weights import Encoder, load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
@@ -42,7 +39,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     replaced = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
     new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in replaced}
-    new |= {key: own[key] for key in replaced & own.keys() & accepted_keywords(kind).names}
+    new |= {key: own[key] for key in replaced & own.keys() & keywords_of(kind).keys()}
     set_model_size(new, image_size(cfg))
     if isinstance(kind, type) and issubclass(kind, ResNet):
         norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')
@@ -92,17 +89,6 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
             f'the heads of this evaluation expect features with {expected} channels, but the backbone gives '
             f'{channels}: choose another `recipe` or `recipe_config` for it'
         )
-
-
-def check_trainable(cfg: Config) -> None:
-    """Build a config's model and optimizer, so that errors of training show before anything starts.
-
-    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every backbone does.
-    """
-    # Mixing of batches does not matter here, and mmpretrain would log a line about it.
-    model = {name: value for name, value in whole_model(cfg).items() if name != 'train_cfg'}
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
 
 def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:

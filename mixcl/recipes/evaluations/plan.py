@@ -11,9 +11,10 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.building import check_built, check_parts
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
-from mixcl.recipes.evaluations.adaptation import check_trainable, fit, put_backbone, put_classifier
+from mixcl.recipes.evaluations.adaptation import fit, put_backbone, put_classifier
 from mixcl.recipes.evaluations.composing import compose, keep_batch, keeping_shares, read_data_set
 from mixcl.recipes.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
 from mixcl.recipes.evaluations.recipes import (
@@ -230,8 +231,7 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
             cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
     else:
         fit(cfg, subject.encoders.get(encoder))
-    if cfg.get('train_cfg'):
-        check_trainable(cfg)
+    (check_built if cfg.get('train_cfg') else check_parts)(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
     if '{{' in json.dumps(cfg.to_dict(), default=repr):
         raise UserError(
