@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmengine import registry as mmengine
+from mmengine.config import ConfigDict
 from mmengine.config.utils import MODULE2PACKAGE
 from mmengine.registry import DefaultScope, Registry
 
@@ -90,7 +91,15 @@ KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 def build(registry: Registry, config: Mapping) -> Any:
     """Build a part from its config, in which types without a scope are mixcl's."""
     with DefaultScope.overwrite_default_scope('mixcl'):
-        return registry.build(dict(config))
+        return registry.build(thawed(config))
+
+
+def thawed(node: Any) -> Any:
+    """Return a copy of a part of a config that a constructor may change; other objects are shared."""
+    if isinstance(node, ConfigDict) or type(node) is dict:
+        items = {key: thawed(value) for key, value in node.items()}
+        return ConfigDict(items) if isinstance(node, ConfigDict) else items
+    return type(node)(map(thawed, node)) if type(node) in (list, tuple) else node
 
 
 def keywords_of(factory: Callable) -> dict[str, inspect.Parameter]:

@@ -19,8 +19,7 @@ from mixcl.errors import as_user_error
 from mixcl.recipes.checking import found_factories
 from mixcl.recipes.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
 from mixcl.recipes.paths import readable, runner_sections, walk, whole_model
-from mixcl.recipes.read_only import thawed
-from mixcl.registry import DATASETS, HOOKS, METRICS, MODELS, PARAM_SCHEDULERS
+from mixcl.registry import DATASETS, HOOKS, METRICS, MODELS, PARAM_SCHEDULERS, thawed
 
 STEPS_PER_EPOCH = 100
 """Steps per epoch that trial schedules assume; the true number depends on the data."""
@@ -41,11 +40,11 @@ def check_built(cfg: Config) -> nn.Module:
     Visualizer.get_instance('dry run')  # hooks of mmdet ask for the current one
     for place, hook in named.items():
         if hook is not None and not isinstance(hook, Hook):
-            with built_from(cfg, place):
+            with tried_from(cfg, place):
                 HOOKS.build({name: value for name, value in thawed(hook).items() if name != 'priority'})
     model = build_model(cfg)
     if cfg.get('train_cfg'):
-        with built_from(cfg, 'optim_wrapper'):
+        with tried_from(cfg, 'optim_wrapper'):
             wrapper = thawed(cfg.optim_wrapper)
             build_optim_wrapper(model, {name: wrapper[name] for name in OF_OPTIMIZER if name in wrapper})
     return model
@@ -61,15 +60,15 @@ def check_parts(cfg: Config) -> None:
     """
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, Mapping) else schedules):
-        with built_from(cfg, f'param_scheduler[{number}]'):
+        with tried_from(cfg, f'param_scheduler[{number}]'):
             PARAM_SCHEDULERS.build(thawed(schedule), default_args=_schedule_defaults(cfg, schedule))
     for path, metric in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
         if isinstance(metric, Mapping) and 'type' in metric and not {'ann_file', 'metrics'} & metric.keys():
-            with built_from(cfg, readable(path)):
+            with tried_from(cfg, readable(path)):
                 METRICS.build(thawed(metric))
     for path, images in walk({name: cfg.get(name) for name in DATA_SECTIONS}):
         if isinstance(images, Mapping) and images.get('pipeline') and 'type' in images:
-            with built_from(cfg, readable(path)):
+            with tried_from(cfg, readable(path)):
                 Compose(thawed(images['pipeline']))
                 kind: Any = found_factories(images['type'], cfg.get('default_scope') or 'mmengine')[0]
                 listed = isinstance(kind, type) and issubclass(kind, BaseDataset)
@@ -79,22 +78,28 @@ def check_parts(cfg: Config) -> None:
 
 def build_model(cfg: Config) -> nn.Module:
     """Build the model of a config on the CPU; raise UserError, which names the part, if it cannot be built."""
-    with built_from(cfg, 'model'):
-        return MODELS.build(thawed(whole_model(cfg)))
+    with tried_from(cfg, 'model'):
+        return MODELS.build(whole_model(cfg))
 
 
 @contextmanager
 def built_from(cfg: Config, place: str = 'the config') -> Iterator[None]:
-    """Build parts in the scope of a config; turn a constructor's error into a UserError that names the dict.
+    """Turn a constructor's error about its arguments into a UserError that names the dict of the config.
 
     ``place`` is named where no dict of the config was being built.
     """
-    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
-        try:
-            yield
-        except Exception as error:
-            with as_user_error(_place_of(error, cfg) or place):
-                raise
+    try:
+        yield
+    except Exception as error:
+        with as_user_error(_place_of(error, cfg) or place):
+            raise
+
+
+@contextmanager
+def tried_from(cfg: Config, place: str) -> Iterator[None]:
+    """Same as :func:`built_from` where no Runner is there to set the scope of the config."""
+    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg, place):
+        yield
 
 
 def _place_of(error: Exception, cfg: Config) -> str | None:

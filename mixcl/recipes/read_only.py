@@ -1,10 +1,11 @@
 """A config that cannot be written to, for all that comes after its check."""
 
 import copy
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mmengine.config import Config, ConfigDict
+
+from mixcl.registry import thawed
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
@@ -17,7 +18,7 @@ class ReadOnlyDict(ConfigDict):
     def __init__(self, content: dict) -> None:
         super().__init__()
         for key, value in dict.items(content):
-            dict.__setitem__(self, key, _mapped(ReadOnlyDict, value))
+            dict.__setitem__(self, key, _frozen(value))
 
     __setattr__ = __setitem__ = __delattr__ = __delitem__ = __ior__ = _refuse
     pop = popitem = clear = update = setdefault = merge = _refuse
@@ -53,16 +54,10 @@ def read_only(cfg: Config) -> Config:
     return _with_dict(ReadOnlyConfig, cfg, ReadOnlyDict(cfg._cfg_dict))
 
 
-def thawed(node: Any) -> Any:
-    """Return a copy of a part of a config that a constructor may change; other objects than dicts are shared."""
-    return _mapped(lambda each: ConfigDict({key: thawed(value) for key, value in dict.items(each)}), node)
-
-
-def _mapped(make: Callable[[dict], dict], node: Any) -> Any:
-    """Make other dicts of those in a value, at any depth of lists."""
+def _frozen(node: Any) -> Any:
     if isinstance(node, ConfigDict) or type(node) is dict:
-        return make(node)
-    return type(node)(_mapped(make, each) for each in node) if type(node) in (list, tuple) else node
+        return ReadOnlyDict(node)
+    return type(node)(map(_frozen, node)) if type(node) in (list, tuple) else node
 
 
 def _with_dict(kind: type[Config], cfg: Config, content: ConfigDict) -> Config:

@@ -1,5 +1,7 @@
 """Errors of constructors name their place; schedules that do not fit are noted; differences of two configs."""
 
+import copy
+
 import pytest
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
@@ -21,7 +23,7 @@ def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
         (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
         (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must be a number between 0 and 1, not 1.5'),
     ):
-        cfg = prepared(DIGITS)
+        cfg = copy.deepcopy(prepared(DIGITS))
         cfg.merge_from_dict(dict(model=change))
         with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
             MODELS.build(cfg.copy().model)

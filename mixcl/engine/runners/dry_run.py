@@ -16,7 +16,7 @@ from mixcl.engine.runners.pretrain_loop import PretrainLoop
 from mixcl.engine.runners.trial_step import synthetic_images, try_step
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.building import built_from, check_built
+from mixcl.recipes.building import check_built, tried_from
 from mixcl.recipes.checking import found_type
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_files
 from mixcl.recipes.paths import kind_of, readable, walk
@@ -73,7 +73,7 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     size = max(crop_sizes(loader), default=own if isinstance(own, int) else max(own))
     images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), size)
     views = loader.dataset.get('views', 'pillow')
-    with undisturbed_generators(), built_from(cfg, 'the pipeline of train_dataloader'):
+    with undisturbed_generators(), tried_from(cfg, 'the pipeline of train_dataloader'):
         sample = KeyedDataset(images, views)[0]
     crops = sample.get('inputs')
     if crops is None:

@@ -24,7 +24,7 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.recipes.building import built_from, check_built, check_parts
 from mixcl.recipes.data_roots import check_data_roots, check_files
 from mixcl.recipes.paths import pretrains
-from mixcl.recipes.read_only import thawed
+from mixcl.registry import thawed
 from mixcl.weights import (
     check_fits,
     check_resumable,

@@ -12,7 +12,7 @@ from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.paths import innermost, kind_of
-from mixcl.recipes.read_only import thawed
+from mixcl.registry import thawed
 
 LARGEST = 32
 """Images of a trial step; more would take long."""
