@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmengine import registry as mmengine
+from mmengine.config import ConfigDict
 from mmengine.config.utils import MODULE2PACKAGE
 from mmengine.registry import DefaultScope, Registry
 
@@ -90,16 +91,48 @@ KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 def build(registry: Registry, config: Mapping) -> Any:
     """Build a part from its config, in which types without a scope are mixcl's."""
     with DefaultScope.overwrite_default_scope('mixcl'):
-        return registry.build(dict(config))
+        return registry.build(thawed(config))
+
+
+def thawed(node: Any) -> Any:
+    """Return a copy of a part of a config that a constructor may change; other objects are shared."""
+    if isinstance(node, ConfigDict) or type(node) is dict:
+        items = {key: thawed(value) for key, value in node.items()}
+        return ConfigDict(items) if isinstance(node, ConfigDict) else items
+    return type(node)(map(thawed, node)) if type(node) in (list, tuple) else node
 
 
 def keywords_of(factory: Callable) -> dict[str, inspect.Parameter]:
     """Return the keyword arguments of a class or function; behind ``**kwargs`` of a class, also those of its bases."""
-    owners = factory.__mro__ if isinstance(factory, type) else ()
     found: dict[str, inspect.Parameter] = {}
-    for call in [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] or [factory]:
+    for call in _calls(factory):
         parameters = inspect.signature(call).parameters
         found = {name: one for name, one in parameters.items() if one.kind in KEYWORD_KINDS and name != 'self'} | found
-        if all(one.kind is not one.VAR_KEYWORD for one in parameters.values()):
+        if not _passes_on(call):
             break
     return found
+
+
+def takes_more(factory: Callable) -> bool:
+    """Whether a class or function may take keywords that :func:`keywords_of` does not tell.
+
+    The ``**kwargs`` of mixcl's own classes go on to their bases; elsewhere they may go anywhere.
+    """
+    try:
+        for call in _calls(factory):
+            if not _passes_on(call):
+                return False
+            if not call.__module__.startswith('mixcl.'):
+                break
+    except (TypeError, ValueError, AttributeError):  # written in C
+        pass
+    return True
+
+
+def _calls(factory: Callable) -> list[Callable]:
+    owners = factory.__mro__ if isinstance(factory, type) else ()
+    return [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] or [factory]
+
+
+def _passes_on(call: Callable) -> bool:
+    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(call).parameters.values())

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 from mixcl import console
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.evaluations.recipes import data_of
 from mixcl.recipes.prepared import prepared
 from mixcl.shipped import find_config, known_configs

@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from mixcl.errors import UserError
-from mixcl.recipes.checks.keys import suggest
+from mixcl.recipes.facts import slip_of
 
 F = TypeVar('F', bound=Callable)
 
@@ -24,8 +24,9 @@ def named(options: Callable | None = None, without: tuple[str, ...] = ()) -> Cal
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs.keys() - known:
-                hint = f'{suggest(name, known)} (it has {", ".join(sorted(known))})'
-                raise UserError(f'mixcl.{function.__name__} has no argument {name!r}{hint}')
+                meant = slip_of(name, known)
+                hint = f'did you mean {meant!r}?' if meant else f'it has {", ".join(sorted(known))}'
+                raise UserError(f'mixcl.{function.__name__} has no argument {name!r}; {hint}')
             return function(*args, **kwargs)
 
         return cast(F, call)

@@ -349,3 +349,9 @@ def suggested(word: str, known: Any) -> str:
     """Return the end of a message about a word that is not known: the nearest that is."""
     near = difflib.get_close_matches(str(word), [*map(str, known)], 1)
     return f'; did you mean {near[0]!r}?' if near else f'; there are {", ".join(sorted(map(str, known)))}'
+
+
+def slip_of(word: str, known: Any) -> str | None:
+    """Return the known name that a word is most likely a slip of, where any other word is allowed, too; or None."""
+    near = difflib.get_close_matches(word, sorted(map(str, known)), 1, cutoff=0.8 if len(word) < 8 else 0.85)
+    return near[0] if near and word not in known else None

@@ -6,9 +6,8 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.checks.keys import meant_key
 from mixcl.recipes.evaluating import evaluation_sections, evaluators
-from mixcl.recipes.facts import FACTS, EvaluationRecipe, read_facts
+from mixcl.recipes.facts import FACTS, EvaluationRecipe, read_facts, slip_of
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pretraining import pretraining_sections
 
@@ -42,7 +41,7 @@ def made(config: Config, processes: int) -> Config:
         UserError: if a fact is wrong, or a section sets what a fact says.
     """
     for name in config:
-        if meant := meant_key(name, FACTS | RUNNER_KEYS):
+        if meant := slip_of(name, FACTS | RUNNER_KEYS):
             raise UserError(f'{name} is read by nothing; did you mean {meant!r}?')
     said = {name: value for name, value in config.to_dict().items() if name in RUNNER_KEYS}
     refuse_facts_in_sections(said)

@@ -7,7 +7,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.checks.keys import suggest
+from mixcl.recipes.facts import suggested
 from mixcl.recipes.paths import RUNNER_KEYS
 
 
@@ -26,7 +26,7 @@ def override(cfg: Config, overrides: Mapping[str, Any]) -> None:
                 f'override the places that use it, which mixcl print-config shows{hint}'
             )
         if name not in RUNNER_KEYS:
-            hint = '; pass `data_root=DIR`' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
+            hint = '; pass `data_root=DIR`' if key == 'data_root' else suggested(name, {*RUNNER_KEYS, *cfg})
             raise UserError(f'`cfg_options` {key}={value}: the config has no {name!r}{hint}')
     merge(cfg, overrides)
 

@@ -7,6 +7,8 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl.registry import thawed
+
 Path = tuple[str | int, ...]
 """Keys and list indices from the top of a config, for example ``('train_dataloader', 'dataset', 'pipeline', 0)``."""
 
@@ -86,6 +88,6 @@ def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
 
 
 def whole_model(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of the model with the data preprocessor in it, as the Runner builds it."""
+    """Return a copy of the config of the model with the data preprocessor in it, as the Runner builds it."""
     found = preprocessors_of(config)
-    return dict(config['model'], **(dict(data_preprocessor=found[0]) if found else {}))
+    return thawed(dict(config['model'], **(dict(data_preprocessor=found[0]) if found else {})))

@@ -1,9 +1,10 @@
 """The config of a run: read from its file, changed by options, checked. Nothing writes into it afterwards."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from mmengine.config import Config
 
 from mixcl.distributed import process_count
 from mixcl.errors import UserError
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import check_metric_files, set_data_root
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import has_facts, made
@@ -27,6 +28,7 @@ from mixcl.recipes.options import (
     use_image_size,
 )
 from mixcl.recipes.overrides import merge, override
+from mixcl.recipes.read_only import read_only
 from mixcl.recipes.reading import import_modules, read_config
 from mixcl.recipes.run_options import (
     choose_tested,
@@ -88,13 +90,13 @@ def prepared(
 ) -> Config:
     """Read a config, and apply those :class:`Options` that commands without training have.
 
+    The result, as that of the other functions here, is read-only: ``copy.deepcopy`` gives one that can be changed.
+
     Raises:
         UserError: if the config cannot be read, an option cannot be applied, or a key or value is wrong.
     """
-    cfg = _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke), processes)
-    if amp:
-        use_mixed_precision(cfg)
-    return cfg
+    asked = Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke, amp=amp)
+    return _prepared(config, asked, _with_precision, processes)
 
 
 def prepared_to_train(config: str | Path, asked: Options) -> Config:
@@ -103,7 +105,46 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
     Raises:
         UserError: same as :func:`prepared`, and if the config trains nothing.
     """
-    cfg = _prepared(config, asked)
+    return _prepared(config, asked, partial(_to_train, config))
+
+
+def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options) -> Config:
+    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``.
+
+    Raises:
+        UserError: same as :func:`prepared`, and if the config tests nothing or the weights are not what it tests.
+    """
+    return _prepared(config, asked, partial(_to_test, config, checkpoint))
+
+
+def _prepared(
+    config: str | Path, asked: Options, of_run: Callable[[Options, Config], None], processes: int | None = None
+) -> Config:
+    """Read a config, change its facts, make the sections, override these, apply the options of the run, check it all.
+
+    The options of the run come after the overrides, since they add to what these may replace: hooks, for example.
+    """
+    cfg = read_config(config)
+    if not asked.labels and not asked.data:
+        raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
+    if has_facts(cfg):
+        cfg = _made(cfg, asked, processes or process_count(asked.launcher))
+    else:
+        cfg = _with_sections(cfg, asked)
+    use_name(cfg, asked.name, asked.data)
+    of_run(asked, cfg)
+    with naming_facts('recipe' in cfg):
+        check_config(cfg)
+    return read_only(cfg)
+
+
+def _with_precision(asked: Options, cfg: Config) -> None:
+    if asked.amp:
+        use_mixed_precision(cfg)
+
+
+def _to_train(config: str | Path, asked: Options, cfg: Config) -> None:
+    """Apply the options of a training run, in place."""
     if cfg.get('train_cfg') is None:
         raise UserError(
             f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
@@ -111,8 +152,9 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
     # A smoke run leaves the folder of the run alone.
     named = None if asked.smoke and 'work_dir' not in (asked.cfg_options or {}) else cfg.get('work_dir')
     cfg.work_dir = asked.work_dir or named or default_work_dir(config, '_smoke' if asked.smoke else '')
-    if asked.amp:
-        use_mixed_precision(cfg)
+    _with_precision(asked, cfg)
+    if asked.max_time:
+        limit_time(cfg, asked.max_time)
     if asked.compile:
         cfg.compile = cfg.get('compile') or True
     if asked.auto_scale_lr:
@@ -133,18 +175,12 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
         raise UserError(
             f'`encoder={asked.encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it'
         )
-    check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, asked.launcher)
-    return cfg
+    check_metric_files(cfg, 'val_evaluator')
 
 
-def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options) -> Config:
-    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``.
-
-    Raises:
-        UserError: same as :func:`prepared`, and if the config tests nothing or the weights are not what it tests.
-    """
-    cfg = _prepared(config, asked)
+def _to_test(config: str | Path, checkpoint: str | None, asked: Options, cfg: Config) -> None:
+    """Apply the options of a test, in place."""
     if cfg.get('test_cfg') is None:
         raise UserError(f'{config} has no test_cfg: its data set has no labels to evaluate with')
     cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config)
@@ -154,25 +190,8 @@ def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options)
     if asked.amp:
         measure_in_bfloat16(cfg)
     lengthen_process_timeout(cfg)
-    check_metric_files(cfg, 'test_evaluator')
     use_launcher(cfg, asked.launcher)
-    return cfg
-
-
-def _prepared(config: str | Path, asked: Options, processes: int | None = None) -> Config:
-    cfg = read_config(config)
-    if not asked.labels and not asked.data:
-        raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
-    if has_facts(cfg):
-        cfg = _made(cfg, asked, processes or process_count(asked.launcher))
-    else:
-        cfg = _with_sections(cfg, asked)
-    if asked.max_time and cfg.get('train_cfg'):
-        limit_time(cfg, asked.max_time)
-    use_name(cfg, asked.name, asked.data)
-    with naming_facts('recipe' in cfg):
-        check_config(cfg)
-    return cfg
+    check_metric_files(cfg, 'test_evaluator')
 
 
 @contextmanager

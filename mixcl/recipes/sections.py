@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.checks.types import find_factories
+from mixcl.recipes.checking import found_type
 from mixcl.recipes.facts import Data, Optimizer, Schedule
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 
@@ -37,10 +37,7 @@ def class_of(part: Mapping[str, Any], place: str) -> Any:
     """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
     if 'type' not in part:
         raise UserError(f'{place} has no type')
-    try:
-        return find_factories(part['type'], 'mixcl')[0]
-    except UserError as error:
-        raise UserError(f'config: {place} has type={error}') from error
+    return found_type(part['type'], place)
 
 
 def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:

@@ -17,7 +17,7 @@ from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import check_data_roots, set_data_root
 from mixcl.recipes.overrides import override
 from mixcl.recipes.own_data import train_on

@@ -1,6 +1,7 @@
 """No step of any method waits for the GPU: on a device without values, each goes from the loader's crops to moved
 targets."""
 
+import copy
 from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import Any
@@ -75,7 +76,7 @@ def take_step(model: Learner, optim_wrapper: OptimWrapper, batch: dict) -> None:
 @pytest.mark.parametrize('name', long_unless(ONE_OF_A_METHOD.values(), RECIPES.values()))
 def test_recipes(name: str) -> None:
     """From 8-bit crops and their programs, with the recipe's optimiser."""
-    cfg = prepared(CONFIGS[name], smoke=True)
+    cfg = copy.deepcopy(prepared(CONFIGS[name], smoke=True))
     if 'depth' in cfg.model.backbone:
         cfg.model.backbone.depth = 18
         cfg.model.neck.in_channels = 512

@@ -14,7 +14,7 @@ from scipy import stats
 from tools.command import ROOT
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.subject import default_encoder
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script

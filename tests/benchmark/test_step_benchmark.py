@@ -1,5 +1,6 @@
 """The benchmark of a step: both sides do the same work."""
 
+import copy
 import json
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k', 'sim
 
 def flops(name: str) -> tuple[int, int]:
     """Count FLOPs of mixcl's step and the plain one, whose last block computes all tokens, at ``--smoke`` size."""
-    cfg = prepared(f'configs/{name}.py', smoke=True)
+    cfg = copy.deepcopy(prepared(f'configs/{name}.py', smoke=True))
     if cfg.model.backbone.type == 'ContrastiveViT':
         cfg.model.backbone.out_type = 'avg_featmap'
     iteration = SyntheticIteration(cfg, 8)

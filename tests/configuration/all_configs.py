@@ -11,7 +11,7 @@ from mmengine.registry import DefaultScope
 from torch import nn
 
 from mixcl.recipes.prepared import prepared
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, thawed
 
 FOLDER = Path(__file__).parents[2] / 'configs'
 CONFIGS = {
@@ -32,7 +32,7 @@ def build(cfg: Config) -> nn.Module:
     # mmpretrain's ResNet reads its drop path rates while it is built.
     on_the_cpu = patch.object(torch, 'linspace', functools.partial(torch.linspace, device='cpu'))
     with DefaultScope.overwrite_default_scope('mixcl'), torch.device('meta'), on_the_cpu:
-        return MODELS.build(dict(cfg.model))
+        return MODELS.build(thawed(cfg.model))
 
 
 _built: dict[str, nn.Module] = {}

@@ -132,8 +132,11 @@ def test_configs_of_mmdet_and_with_bases_of_mmdet_are_checked(capfd):
     assert prepared(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
     assert run_here('tools/check_config.py', FOLDER / 'voc/faster-rcnn_r50-c4_24k.py', '--no-data') == 0
     assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
-    with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
-        prepared(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', cfg_options={'model.test_cfg.rcnn.nms.iou_treshold': 0.5})
+    with pytest.raises(
+        UserError,
+        match=r"rpn_head has an unknown key 'in_chanels' for mixcl\.FullPrecisionRPNHead; did you mean 'in_ch",
+    ):
+        prepared(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', cfg_options={'model.rpn_head.in_chanels': 3})
 
 
 def test_heads_have_as_many_classes_as_their_data():

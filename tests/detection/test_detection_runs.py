@@ -1,5 +1,6 @@
 """Detection runs that are interrupted end with the same weights as uninterrupted ones."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,12 @@ SMALL = {
 
 def trained(shapes: Path, work_dir: Path, num_workers: int, **options: object) -> Runner:
     workers = {'train_dataloader.num_workers': num_workers, 'train_dataloader.persistent_workers': bool(num_workers)}
-    cfg = prepared(
-        'configs/transfer/shapes/mask-rcnn_vit-xs16.py',
-        cfg_options={**SMALL, **workers, **options},
-        data_root=str(shapes),
+    cfg = copy.deepcopy(
+        prepared(
+            'configs/transfer/shapes/mask-rcnn_vit-xs16.py',
+            cfg_options={**SMALL, **workers, **options},
+            data_root=str(shapes),
+        )
     )
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     # mmengine names runs by time stamps: two quick runs would share a name and a log.

@@ -1,5 +1,6 @@
 """Checkpoints of untrained models, as pretraining and fine-tuning write them."""
 
+import copy
 from pathlib import Path
 
 import torch
@@ -16,8 +17,10 @@ TINY_VIT = dict(type='ContrastiveViT', arch=ARCH, img_size=224, patch_size=56)
 
 def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
     """Save a checkpoint of a config whose EMA encoder is unlike the online one; ``arch`` changes the backbone's."""
-    cfg = prepared(
-        CONFIGS / f'{name}.py', cfg_options={f'model.backbone.arch.{key}': value for key, value in arch.items()}
+    cfg = copy.deepcopy(
+        prepared(
+            CONFIGS / f'{name}.py', cfg_options={f'model.backbone.arch.{key}': value for key, value in arch.items()}
+        )
     )
     torch.manual_seed(0)
     with DefaultScope.overwrite_default_scope('mixcl'):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.evaluations import composing
 from mixcl.recipes.evaluations.adaptation import put_backbone
 from mixcl.recipes.evaluations.composing import change, complete, use_images

@@ -1,5 +1,6 @@
 """kNN and linear probe together, on the digits."""
 
+import copy
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +31,10 @@ def short_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 def runner_of(folder: Path, seed: int, **options: int) -> Runner:
     loaders = ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
     in_this_process = {f'{loader}.num_workers': 0 for loader in loaders}
-    cfg = prepared(
-        'configs/mocov3/vit-xs4_digits.py', cfg_options={'randomness.seed': seed, **in_this_process, **options}
+    cfg = copy.deepcopy(
+        prepared(
+            'configs/mocov3/vit-xs4_digits.py', cfg_options={'randomness.seed': seed, **in_this_process, **options}
+        )
     )
     cfg.work_dir = str(folder)
     return build_runner(cfg)

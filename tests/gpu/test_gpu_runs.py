@@ -1,6 +1,7 @@
 """Runs on a GPU: they resume exactly, alone, with DDP and sharded; no step waits for the device, and batches prepared
 beside the step before change nothing."""
 
+import copy
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,7 @@ def train(device: str, tmp_path: Path) -> Train:
     def trained(name: str, *hooks: Hook, **overrides: Any) -> Runner:
         """Train PatchMix for 20 steps, as tools/train.py would; ``__`` stands for the dot of a name."""
         size = 'vit-xs4_digits' if device == 'cpu' else 'vit-s16_in1k'
-        cfg = prepared(f'configs/patchmix/{size}.py', smoke=True)
+        cfg = copy.deepcopy(prepared(f'configs/patchmix/{size}.py', smoke=True))
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
         cfg.default_hooks.checkpoint.update(by_epoch=False, interval=CHECKPOINT)
         cfg.visualizer.vis_backends = [ConfigDict(type='LocalVisBackend')]

@@ -28,7 +28,7 @@ MOST_ROUNDING = 1e-3
 @pytest.fixture
 def small_config(request: pytest.FixtureRequest) -> Config:
     """Return the config that the parameter names, at the size of ``--smoke``."""
-    return prepared(f'configs/{request.param}.py', smoke=True)
+    return copy.deepcopy(prepared(f'configs/{request.param}.py', smoke=True))
 
 
 @pytest.fixture

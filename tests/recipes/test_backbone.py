@@ -11,8 +11,8 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from timm.optim import param_groups_weight_decay
 
-from mixcl.engine.runners.trial_step import build_model
 from mixcl.errors import UserError
+from mixcl.recipes.building import build_model
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.sizes import crop_sizes

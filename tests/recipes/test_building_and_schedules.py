@@ -1,14 +1,18 @@
 """Errors of constructors name their place; schedules that do not fit are noted; differences of two configs."""
 
+import copy
+from pathlib import Path
+
 import pytest
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.engine.runners.dry_run import schedule_notes
 from mixcl.errors import UserError
-from mixcl.recipes.checks.building import built_from
-from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.building import built_from, check_built
 from mixcl.recipes.difference import differences
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.read_only import read_only
 from mixcl.registry import MODELS
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
@@ -21,12 +25,41 @@ def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
         (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
         (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must be a number between 0 and 1, not 1.5'),
     ):
-        cfg = prepared(DIGITS)
+        cfg = copy.deepcopy(prepared(DIGITS))
         cfg.merge_from_dict(dict(model=change))
         with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
             MODELS.build(cfg.copy().model)
     with pytest.raises(UserError, match=r'^the config cannot be built: ValueError: two lines'), built_from(Config()):
         raise ValueError('two\nlines')
+
+
+def test_what_a_runner_builds_late_is_built_before_data_are_read(tmp_path: Path) -> None:
+    cfg = copy.deepcopy(prepared(DIGITS))
+    check_built(cfg)
+    transform = 'train_dataloader.dataset.dataset.pipeline.1.transforms.0.0'
+    photos = dict(
+        _delete_=True,
+        type='mmpretrain.CustomDataset',
+        data_root=str(tmp_path),
+        with_labels=1,
+        pipeline=[dict(type='LoadImage')],
+    )
+    for place, value, message in (
+        ('custom_hooks', [dict(type='BannerHook', x=1)], r'^custom_hooks\[0\] cannot be built: TypeError'),
+        ('val_evaluator.weight', 1, '^val_evaluator cannot be built: TypeError: .*weight'),
+        (
+            f'{transform}.interpolate',
+            1,
+            r'pipeline\[1\].transforms\[0\]\[0\] cannot be built: TypeError: .*interpolate',
+        ),
+        ('optim_wrapper.optimizer.betas', (2, 2), '^optim_wrapper.optimizer cannot be built: ValueError: Invalid beta'),
+        ('param_scheduler.0.warm', 1, r'^param_scheduler\[0\] cannot be built: TypeError: .*warm'),
+        ('val_dataloader.dataset', photos, '^val_dataloader.dataset.* cannot be built'),
+    ):
+        changed = copy.deepcopy(cfg)
+        changed.merge_from_dict({place: copy.deepcopy(value)})
+        with pytest.raises(UserError, match=message):
+            check_built(read_only(changed))
 
 
 def test_schedules_that_do_not_fit() -> None:

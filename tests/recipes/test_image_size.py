@@ -7,9 +7,10 @@ from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
+from mixcl.recipes.building import build_model
 from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.sizes import crop_sizes
-from mixcl.registry import DATASETS, MODELS
+from mixcl.registry import DATASETS
 
 
 def resized(name: str, size: int) -> Config:
@@ -36,7 +37,7 @@ def test_the_model_takes_the_views() -> None:
     cfg = resized('patchmix/vit-xs4_digits', 32)
     with DefaultScope.overwrite_default_scope('mixcl'):
         dataset = DATASETS.build(cfg.train_dataloader.dataset)
-        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
+        model = build_model(cfg)
         queries = DATASETS.build(cfg.val_dataloader.dataset)
     batch = default_collate([dataset[index] for index in range(8)])
     assert (

@@ -10,7 +10,8 @@ from mmengine.registry import DefaultScope
 
 from mixcl.algorithms import Learner, StepKey
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.engine.runners.trial_step import build_model, synthetic_batch
+from mixcl.engine.runners.trial_step import synthetic_batch
+from mixcl.recipes.building import build_model
 from mixcl.recipes.prepared import prepared
 
 IMAGES = 4

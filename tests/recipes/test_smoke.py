@@ -11,8 +11,9 @@ from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
+from mixcl.recipes.building import build_model
 from mixcl.recipes.prepared import prepared
-from mixcl.registry import DATASETS, MODELS
+from mixcl.registry import DATASETS
 
 
 @functools.cache
@@ -24,7 +25,7 @@ def one_step(cfg: Config) -> tuple[torch.nn.Module, list[torch.Tensor], dict[str
     """Run one batch of the config's own data forward and backward; return the model, views and outputs."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         dataset = DATASETS.build(cfg.train_dataloader.dataset)
-        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
+        model = build_model(cfg)
     model.init_weights()
     batch = default_collate([dataset[index] for index in range(cfg.train_dataloader.batch_size)])
     model.check_batch([view[0] for view in batch['inputs']], cfg.train_dataloader.batch_size)

@@ -156,7 +156,8 @@ def test_the_written_config_trains_from_scratch_with_a_rate_for_the_batch(tmp_pa
     config = written(tmp_path, 'supervised', backbone=dict(type='mmpretrain.ResNet', depth=18))
     options = (
         'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'batch=4', 'schedule.epochs=1',
-        'data.splits.train.indices=8', 'data.splits.test.indices=4', 'measure.every=1', 'default_hooks.logger.interval=1',
+        'data.splits.train.indices=8', 'data.splits.test.indices=4', 'measure.every=1',
+        'default_hooks.logger.interval=1',
     )  # fmt: skip
     arguments = ('tools/train.py', config, '--work-dir', tmp_path / 'run')
     assert run_here(*arguments, options=options) == 0

@@ -31,7 +31,6 @@ from mixcl.apis.complexity import SyntheticIteration
 from mixcl.backbones import transformer_block
 from mixcl.engine.hooks.health.throughput import flop_counter
 from mixcl.recipes.prepared import prepared
-from mixcl.recipes.run_options import use_mixed_precision
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = Path(__file__).with_suffix('.json')
@@ -127,8 +126,7 @@ def flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float = 
 
 def count(name: str, batch_size: int) -> tuple[int, Traffic]:
     """Return the FLOPs of a step in bfloat16, and its traffic with that of its views."""
-    cfg = prepared(ROOT / f'configs/{name}.py')
-    use_mixed_precision(cfg)
+    cfg = prepared(ROOT / f'configs/{name}.py', amp=True)
     autocast, traffic, flops = Autocast(), Traffic(), flop_counter()
     devices = [*optimizer._get_fused_kernels_supported_devices(), 'meta']
     with (

@@ -1,5 +1,6 @@
 """What gpu_day.py measures, one function per item; each is called with the worker's :class:`~gpu_worker.Work`."""
 
+import copy
 import gc
 import json
 import math
@@ -212,7 +213,7 @@ def attention_ms(backend: SDPBackend, device: str) -> float | str:
 
 def config(name: str, work: 'Work', small: bool = False) -> Config:
     """Read a config, to be trained in bfloat16 and without validation; rehearsals are small and in float32."""
-    cfg = prepared(ROOT / f'configs/{name}.py', smoke=small or not work.on_gpu)
+    cfg = copy.deepcopy(prepared(ROOT / f'configs/{name}.py', smoke=small or not work.on_gpu))
     if 'depth' in cfg.model.backbone and not work.on_gpu:
         cfg.model.backbone.depth, cfg.model.neck.in_channels = 18, 512
     if work.on_gpu:  # CPUs without bfloat16 take a hundred times as long with it

@@ -4,6 +4,8 @@ It is a program of its own: ``mixcl_step.py CONFIG WORK_DIR``, with the config t
 repeats one batch. For every line ``N`` on the standard input it takes N steps and prints their seconds by phase.
 """
 
+import copy
+
 from mixcl.starting import begin
 
 begin(__name__)
@@ -135,7 +137,7 @@ def main() -> None:
     config, work_dir = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # the log goes to the standard error
-    cfg = prepared(config)
+    cfg = copy.deepcopy(prepared(config))
     cfg.work_dir = work_dir
     runner = build_runner(cfg)
     loop: Any = runner.train_loop

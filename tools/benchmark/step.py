@@ -7,6 +7,8 @@ and take steps in turn. The FLOPs of MFU are those counted in the config's step;
 in the same run.
 """
 
+import copy
+
 from mixcl.starting import begin
 
 begin(__name__)
@@ -156,7 +158,7 @@ def race(plain_spec: dict, cfg: Config, args: argparse.Namespace) -> dict[str, A
 
 def synthetic(args: argparse.Namespace) -> Config:
     """Return the config on synthetic images, without validation."""
-    cfg = prepared(args.config, cfg_options=args.cfg_options, smoke=args.smoke)
+    cfg = copy.deepcopy(prepared(args.config, cfg_options=args.cfg_options, smoke=args.smoke))
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.test_cfg = cfg.test_dataloader = cfg.test_evaluator = None
     loader = cfg.train_dataloader

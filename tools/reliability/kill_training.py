@@ -4,6 +4,7 @@
 """
 
 import argparse
+import copy
 import multiprocessing
 import random
 import time
@@ -60,8 +61,10 @@ def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchro
     """Train with automatic resuming, without evaluation and with a short log."""
     checkpoints = dict(by_epoch=False, interval=SAVING_INTERVAL)
     overrides = {'schedule.epochs': args.epochs, 'train_dataloader.num_workers': workers}
-    cfg = prepared(
-        args.config, cfg_options=overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()}
+    cfg = copy.deepcopy(
+        prepared(
+            args.config, cfg_options=overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()}
+        )
     )
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.work_dir, cfg.resume, cfg.log_level = str(work_dir), True, 'ERROR'

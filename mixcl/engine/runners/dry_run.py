@@ -1,16 +1,10 @@
 """Trial build of the parts of a run, which reports mistakes before data are read."""
 
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
-import torch
-from mmengine.config import Config, ConfigDict
-from mmengine.hooks import Hook
-from mmengine.optim import OptimWrapper, build_optim_wrapper
-from mmengine.registry import DefaultScope
-from mmengine.visualization import Visualizer
+from mmengine.config import Config
 from torch import nn
 
 from mixcl.algorithms import Learner
@@ -19,19 +13,18 @@ from mixcl.engine.hooks.banner import batch_note
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
-from mixcl.engine.runners.trial_step import build_model, synthetic_images, try_step
-from mixcl.errors import UserError, as_user_error
+from mixcl.engine.runners.trial_step import synthetic_images, try_step
+from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.checks.building import built_from
-from mixcl.recipes.checks.types import find_factories
-from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.building import check_built, tried_from
+from mixcl.recipes.checking import found_type
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_files
 from mixcl.recipes.paths import kind_of, readable, walk
 from mixcl.recipes.sizes import crop_sizes
-from mixcl.registry import HOOKS, LOOPS, PARAM_SCHEDULERS
+from mixcl.registry import LOOPS
 
-STEPS_PER_EPOCH = 100
-"""Steps per epoch that trial schedules assume; the true number depends on the data."""
+LATEST_OFFSETS = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
+"""Largest value of each option of a schedule, as an offset from the length of the run."""
 
 
 def check_start(cfg: Config, processes: int = 1) -> list[str]:
@@ -42,42 +35,13 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
     """
     check_files(cfg)
     check_compiling(cfg)
-    _try_hooks(cfg)
-    try_schedules(cfg)
-    model = build_model(cfg)
-    if cfg.get('train_cfg'):
-        # Without loss scaling, which fails without a GPU, though another machine may train with it.
-        shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
-        settings = {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper}
-        with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-            build_optim_wrapper(model, settings)
+    model = check_built(cfg)
     if cfg.get('activation_checkpointing') is not None:
         checkpoint_activations(model, cfg.activation_checkpointing)
     check_classes(cfg, model)
     try_views(cfg, model, processes)
     try_step(cfg, model, processes)
     return [*_batch_lines(cfg, processes), *(f'note: {note}' for note in schedule_notes(cfg))]
-
-
-def _try_hooks(cfg: Config) -> None:
-    """Build every hook of a config; raise UserError for the first that cannot be built."""
-    named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
-    named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
-    Visualizer.get_instance('dry run')  # hooks of mmdet ask for the current one
-    for place, hook in named.items():
-        if hook is not None and not isinstance(hook, Hook):
-            _attempt(place, partial(_hook, hook), cfg)
-
-
-def _hook(settings: Mapping) -> Hook:
-    return HOOKS.build({name: value for name, value in settings.items() if name != 'priority'})
-
-
-def try_schedules(cfg: Config) -> None:
-    """Build the schedules of a config on a throwaway optimiser; raise UserError if one cannot be built."""
-    schedules = cfg.get('param_scheduler') or []
-    for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
-        _attempt(f'param_scheduler[{number}]', partial(_schedule, schedule, cfg), cfg)
 
 
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
@@ -109,8 +73,8 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     size = max(crop_sizes(loader), default=own if isinstance(own, int) else max(own))
     images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), size)
     views = loader.dataset.get('views', 'pillow')
-    with undisturbed_generators():
-        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images, views)[0], cfg)
+    with undisturbed_generators(), tried_from(cfg, 'the pipeline of train_dataloader'):
+        sample = KeyedDataset(images, views)[0]
     crops = sample.get('inputs')
     if crops is None:
         raise UserError(
@@ -132,7 +96,7 @@ def check_classes(cfg: Config, model: nn.Module) -> None:
     for path, node in walk({name: cfg.get(name) for name in DATA_SECTIONS}) if heads else ():
         if not (isinstance(node, Mapping) and 'ann_file' in node and 'type' in node):
             continue
-        kind: Any = find_factories(node['type'], cfg.get('default_scope') or 'mmengine')[0]
+        kind: Any = found_type(node['type'], readable(path), cfg.get('default_scope') or 'mmengine')
         own = getattr(kind, 'METAINFO', {}).get('classes')
         names: Any = (node.get('metainfo') or {}).get('classes', own)
         if isinstance(names, str):
@@ -156,20 +120,6 @@ def _check_device_views(cfg: Config, loader: Mapping) -> None:
         )
 
 
-def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
-    with as_user_error(place), DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
-        return build()
-
-
-def _schedule(schedule: ConfigDict, cfg: Config) -> None:
-    # Like the Runner, which knows the number of steps.
-    epochs = (cfg.get('train_cfg') or {}).get('max_epochs', 1)
-    end = epochs if schedule.get('by_epoch', True) else epochs * STEPS_PER_EPOCH
-    optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
-    defaults = dict(optimizer=optim_wrapper, epoch_length=STEPS_PER_EPOCH, end=end)
-    PARAM_SCHEDULERS.build(schedule, default_args=defaults)
-
-
 def _batch_lines(cfg: Config, processes: int) -> list[str]:
     """Return lines that compare the global batch with the one that the learning rate was made for."""
     batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
@@ -181,3 +131,32 @@ def _batch_lines(cfg: Config, processes: int) -> list[str]:
         cfg, images, cfg.optim_wrapper.optimizer.lr
     )
     return [f'global batch {images}: {batch_size} images on each of {processes} process(es)', rate]
+
+
+def schedule_notes(cfg: Config) -> list[str]:
+    """List, a sentence each, schedules that begin, switch or end after the run does, or all end before it.
+
+    These are no errors: short trial runs of a long recipe are legitimate.
+    """
+    schedules = cfg.get('param_scheduler') or []
+    schedules = [schedules] if isinstance(schedules, Mapping) else schedules
+    notes = []
+    for number, schedule in enumerate(schedules):
+        unit = 'epochs' if schedule.get('by_epoch', True) else 'iters'
+        length = (cfg.get('train_cfg') or {}).get(f'max_{unit}')
+        if not length:  # the steps of a run that counts epochs depend on the data
+            continue
+        for name, margin in LATEST_OFFSETS.items():
+            value = schedule.get(name) or 0
+            if max(value if isinstance(value, (list, tuple)) else [value]) > length + margin:
+                notes.append(
+                    f'param_scheduler[{number}] ({schedule.get("type")}) has {name}={value}, but the run has {length} '
+                    f'{unit} (train_cfg.max_{unit})'
+                )
+    ends = [schedule.get('end') for schedule in schedules]
+    epochs = (cfg.get('train_cfg') or {}).get('max_epochs') or 0
+    if ends and all(ends) and all(schedule.get('by_epoch', True) for schedule in schedules) and 0 < max(ends) < epochs:
+        notes.append(
+            f'the last param_scheduler ends after epoch {max(ends)} of {epochs}; afterwards its values stay constant'
+        )
+    return notes

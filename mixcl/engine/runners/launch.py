@@ -1,5 +1,6 @@
 """Building a Runner from a config: its work dir is locked, its parts are built, its weights are checked."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import torch
@@ -11,19 +12,19 @@ from mixcl.distributed import process_count, unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
-from mixcl.engine.runners.dry_run import check_classes, try_schedules, try_views
+from mixcl.engine.runners.dry_run import check_classes, schedule_notes, try_views
 from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.trial_step import build_model, try_step
+from mixcl.engine.runners.trial_step import try_step
 from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.recipes.checks.building import built_from
-from mixcl.recipes.checks.values import schedule_notes
+from mixcl.recipes.building import built_from, check_built, check_parts
 from mixcl.recipes.data_roots import check_data_roots, check_files
 from mixcl.recipes.paths import pretrains
+from mixcl.registry import thawed
 from mixcl.weights import (
     check_fits,
     check_resumable,
@@ -31,6 +32,9 @@ from mixcl.weights import (
     newest_checkpoint,
     read_checkpoint,
 )
+
+SWITCHES = ('activation_checkpointing', 'compile')
+"""Settings that the Runner does not see."""
 
 
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
@@ -47,7 +51,9 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
             architecture, or of a run that computed something else.
     """
     if pretrains(cfg) and not is_distributed():
-        try_step(cfg, build_model(cfg), process_count(cfg.get('launcher', 'none')))
+        try_step(cfg, check_built(cfg), process_count(cfg.get('launcher', 'none')))
+    else:  # the Runner builds model, optimiser and hooks before it reads data
+        check_parts(cfg)
     join_processes(cfg)
     check_files(cfg)
     check_data_roots(cfg)
@@ -58,7 +64,6 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     if not cfg.get('train_cfg'):
         check_writable(cfg.work_dir, '`work_dir`')
         return _build(cfg)
-    try_schedules(cfg)
     lock = RunLock(cfg.work_dir)  # held by the main process for all
 
     def enter() -> None:
@@ -80,10 +85,12 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
 
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
+    # mmengine would compile the whole step, and checkpoint activations so that running statistics see a batch twice.
+    sections = {name: value for name, value in thawed(cfg._cfg_dict).items() if name not in SWITCHES}
     with built_from(cfg):
-        runner = QuietRunner.from_cfg(QuickConfig(cfg._cfg_dict, filename=cfg.filename))
+        runner = QuietRunner.from_cfg(QuickConfig(sections, filename=cfg.filename))
     check_classes(cfg, unwrapped(runner.model))
-    _add_scale_switches(runner)
+    _add_scale_switches(runner, *map(cfg.get, SWITCHES))
     if cfg.get('train_cfg'):
         # The Runner would build it only after reading the data.
         with built_from(cfg):
@@ -114,18 +121,16 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         model.init_weights()  # a Runner does so only to train
 
 
-def _add_scale_switches(runner: Runner) -> None:
+def _add_scale_switches(runner: Runner, names: Sequence[str] | None, compiled: bool | dict | None) -> None:
     """Shard, checkpoint activations or compile, as configured; mmengine does so only in part."""
     if isinstance(runner.model, MMFullyShardedDataParallel):
         runner.register_hook(ShardedStatesHook())
         runner._init_model_weights = lambda: None  # done before they were sharded
-    names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)
         runner.logger.info(
             f'activations are recomputed in the backward pass instead of kept: {names}', extra=FOR_PEOPLE
         )
-    compiled = runner.cfg.pop('compile', None)  # mmengine's would compile the whole step
     if compiled:
         number = compile_blocks(unwrapped(runner.model), compiled)
         runner.logger.info(

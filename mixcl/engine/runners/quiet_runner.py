@@ -21,7 +21,7 @@ from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.runners.data_workers import watched
 from mixcl.faults import noting_run
 from mixcl.quiet_log import quieten
-from mixcl.recipes.checks.keys import DEFAULT_HOOKS
+from mixcl.recipes.checking import DEFAULT_HOOKS
 from mixcl.starting import without_warnings_of_others
 from mixcl.terminal import closing_progress
 

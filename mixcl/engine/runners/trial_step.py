@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.checks.building import built_from
-from mixcl.recipes.paths import innermost, kind_of, whole_model
-from mixcl.registry import MODELS
+from mixcl.recipes.paths import innermost, kind_of
+from mixcl.registry import thawed
 
 LARGEST = 32
 """Images of a trial step; more would take long."""
@@ -27,7 +26,7 @@ def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: 
 
 def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
     """Return a batch of a config's own views of synthetic images, as its loader collates it; of APS the first chunk."""
-    loader_cfg = cfg.train_dataloader.copy()
+    loader_cfg = thawed(cfg.train_dataloader)
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     for name in ('prefetch_factor', 'timeout', 'multiprocessing_context'):  # torch refuses them without workers
         loader_cfg.pop(name, None)
@@ -36,12 +35,6 @@ def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) ->
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
     return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
-
-
-def build_model(cfg: Config) -> nn.Module:
-    """Build the model of a config on the CPU; raise UserError, which names the part, if it cannot be built."""
-    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-        return MODELS.build(whole_model(cfg))
 
 
 def try_step(cfg: Config, model: nn.Module, processes: int) -> None:

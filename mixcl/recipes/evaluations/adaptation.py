@@ -4,14 +4,12 @@ import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
-from mmengine.optim import build_optim_wrapper
-from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.errors import UserError, as_user_error
 from mixcl.recipes.options import use_background
 from mixcl.recipes.own_data import reader_of
-from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk, whole_model
+from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk
 from mixcl.recipes.subject import Subject
 from mixcl.registry import MODELS, build, keywords_of
 from mixcl.weights import Encoder, load_backbone
@@ -61,17 +59,6 @@ def use_background_of(cfg: Config, source: Config | None) -> None:
     with as_user_error('the data set in the config of the checkpoint'):
         if colour := reader_of(source or {}).get('background'):
             use_background(cfg, colour)
-
-
-def check_trainable(cfg: Config) -> None:
-    """Build a config's model and optimizer, so that errors of training show before anything starts.
-
-    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every backbone does.
-    """
-    # Mixing of batches does not matter here, and mmpretrain would log a line about it.
-    model = {name: value for name, value in whole_model(cfg).items() if name != 'train_cfg'}
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
 
 def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:

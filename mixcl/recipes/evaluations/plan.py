@@ -11,10 +11,11 @@ from typing import Any
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
-from mixcl.recipes.checks.check import check_config
+from mixcl.recipes.building import check_built, check_parts
+from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots
 from mixcl.recipes.evaluating import channels_of
-from mixcl.recipes.evaluations.adaptation import check_trainable, put_backbone, put_classifier
+from mixcl.recipes.evaluations.adaptation import put_backbone, put_classifier
 from mixcl.recipes.evaluations.composing import change, complete, data_set, use_images
 from mixcl.recipes.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
 from mixcl.recipes.evaluations.recipes import (
@@ -32,6 +33,7 @@ from mixcl.recipes.making import has_facts, made
 from mixcl.recipes.options import facts_and_sections, use_data_root
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.paths import RUNNER_KEYS, holder_of_backbone, walk
+from mixcl.recipes.read_only import read_only
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.run_options import lengthen_process_timeout, use_launcher, use_mixed_precision
 from mixcl.recipes.sizes import image_size
@@ -134,7 +136,7 @@ def planned(
             _check(cfg, protocol, subject, each)
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
-            evaluations.append(Evaluation(protocol, name, each, path, cfg, facts, changes))
+            evaluations.append(Evaluation(protocol, name, each, path, read_only(cfg), facts, changes))
     return evaluations
 
 
@@ -252,8 +254,7 @@ def _check(cfg: Config, protocol: str, subject: Subject, encoder: str) -> None:
     if protocol != 'robustness':
         holder = holder_of_backbone(cfg.model)
         channels_of(holder, image_size(cfg), pretrained)
-    if cfg.get('train_cfg'):
-        check_trainable(cfg)
+    (check_built if cfg.get('train_cfg') else check_parts)(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
     if '{{' in json.dumps(cfg.to_dict(), default=repr):
         raise UserError(

@@ -1,5 +1,6 @@
 """Refusals on the way from the command line to a Runner, and their words."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def test_configs_carry_their_name_into_checkpoints(tmp_path: Path) -> None:
 
 
 def test_mixed_precision_replaces_a_plain_wrapper_only() -> None:
-    cfg = prepared(DIGITS)
+    cfg = copy.deepcopy(prepared(DIGITS))
     for _ in range(2):
         use_mixed_precision(cfg)
         assert cfg.optim_wrapper.type == 'mixcl.BFloat16OptimWrapper'

@@ -1,5 +1,6 @@
 """Between two lines of the log no hook, optimiser or loop waits for the GPU: runs on a device without values."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -114,7 +115,7 @@ def test_no_optimiser_wrapper_waits(tmp_path: Path, overrides: dict) -> None:
 
 @pytest.mark.parametrize('name', ['aps/vit-t2_cifar100_clip', 'mae/vit-xs4_digits'])
 def test_no_other_loop_or_model_waits(tmp_path: Path, name: str) -> None:
-    cfg = prepared(f'configs/{name}.py', smoke=True)
+    cfg = copy.deepcopy(prepared(f'configs/{name}.py', smoke=True))
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.default_hooks.logger.interval = 50
     cfg.update(work_dir=str(tmp_path))

@@ -8,8 +8,9 @@ from configuration.all_configs import CONFIGS
 from mixcl.engine.runners import trial_step
 from mixcl.engine.runners.dry_run import check_start
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.trial_step import build_model, synthetic_batch, try_step
+from mixcl.engine.runners.trial_step import synthetic_batch, try_step
 from mixcl.errors import UserError
+from mixcl.recipes.building import build_model
 from mixcl.recipes.prepared import prepared
 
 WRONG = [

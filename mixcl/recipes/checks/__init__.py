@@ -1,1 +1,0 @@
-"""Checks of a config, before anything expensive is built."""
