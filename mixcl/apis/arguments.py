@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import slip_of
+from mixcl.recipes.typed import slip_of
 
 F = TypeVar('F', bound=Callable)
 

@@ -26,8 +26,8 @@ from torch.utils.data import DataLoader
 
 import mixcl.quiet_imports  # noqa: F401
 from mixcl.errors import UserError
-from mixcl.recipes.facts import fits, in_words, slip_of, suggested
 from mixcl.recipes.paths import RUNNER_KEYS, Path, children, readable, runner_sections
+from mixcl.recipes.typed import fits, in_words, slip_of, suggested
 from mixcl.registry import keywords_of, takes_more
 from mixcl.setting_ranges import wrong_values
 

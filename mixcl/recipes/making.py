@@ -7,9 +7,10 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.recipes.evaluating import evaluation_sections, evaluators
-from mixcl.recipes.facts import FACTS, EvaluationRecipe, read_facts, slip_of
+from mixcl.recipes.facts import FACTS, EvaluationRecipe, read_facts
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pretraining import pretraining_sections
+from mixcl.recipes.typed import slip_of
 
 SAID_BY_FACTS = {
     'auto_scale_lr': 'batch',

@@ -8,7 +8,7 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.files import check_writable
-from mixcl.recipes.facts import FACTS, Data, suggested, with_defaults
+from mixcl.recipes.facts import FACTS, Data
 from mixcl.recipes.making import refuse_facts_in_sections
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import reader, source_config, survey
@@ -16,6 +16,7 @@ from mixcl.recipes.paths import RUNNER_KEYS, dotted, kind_of, walk
 from mixcl.recipes.pipelines import NO_VIEWS
 from mixcl.recipes.reading import use_data_set
 from mixcl.recipes.sections import patch_of
+from mixcl.recipes.typed import suggested, with_defaults
 from mixcl.registry import DATASETS, build
 
 

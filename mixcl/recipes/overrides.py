@@ -7,8 +7,8 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import suggested
 from mixcl.recipes.paths import RUNNER_KEYS
+from mixcl.recipes.typed import suggested
 
 
 def override(cfg: Config, overrides: Mapping[str, Any]) -> None:

@@ -5,7 +5,8 @@ from itertools import groupby
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import Data, Evaluated, EvaluatedView, Step, View, suggested, typed
+from mixcl.recipes.facts import Data, Evaluated, EvaluatedView, Step, View
+from mixcl.recipes.typed import suggested, typed
 
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 NO_VIEWS = ('all', 'after', 'type')

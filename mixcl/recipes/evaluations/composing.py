@@ -13,11 +13,12 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.recipes.evaluations.recipes import OWN_DATA
-from mixcl.recipes.facts import Data, with_defaults
+from mixcl.recipes.facts import Data
 from mixcl.recipes.length import stretch
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import suggested_source
 from mixcl.recipes.reading import data_file, read_config
+from mixcl.recipes.typed import with_defaults
 
 NUMBERS = dict(lr='optimizer.lr', batch='batch', epochs='schedule.epochs', every='measure.every')
 """Facts that a recipe's ``variants`` may change: the learning rate for 256 images, the images per step, etc."""

@@ -16,11 +16,12 @@ from mmengine.registry import DefaultScope
 from mixcl.errors import UserError
 from mixcl.recipes.evaluations.composing import data_set
 from mixcl.recipes.evaluations.plan import planned
-from mixcl.recipes.facts import Data, Evaluated, typed
+from mixcl.recipes.facts import Data, Evaluated
 from mixcl.recipes.making import made
 from mixcl.recipes.pipelines import augmented_pipeline, evaluated_view, evaluation_pipeline
 from mixcl.recipes.sizes import image_size
 from mixcl.recipes.subject import Subject
+from mixcl.recipes.typed import typed
 from mixcl.registry import MODELS
 
 CLASSES = dict(in1k=1000, in100=100, tinyimagenet=200, cifar10=10, cifar100=100, digits=10, fashionmnist=10)
