@@ -85,7 +85,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
     if subject.classes is not None and subject.backbone is not None:
         load_backbone(build(MODELS, subject.backbone), subject.encoders['online'])
     if source is not None:
-        cfg.model, normalised = source.model, source.get('data_preprocessor')
+        cfg.model, normalised = copy.deepcopy(source.model), copy.deepcopy(source.get('data_preprocessor'))
         cfg.data_preprocessor = normalised and dict(normalised, _delete_=True)
     elif subject.backbone is not None:
         put_backbone(cfg, subject.backbone, subject.config)

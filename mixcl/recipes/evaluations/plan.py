@@ -133,7 +133,7 @@ def planned(
                 _use_classifier(facts, subject, finetuned.get(each))
             cfg = made(facts, processes)
             check_config(cfg)
-            _check(cfg, protocol, subject, each)
+            _check(cfg, facts, protocol, subject, each)
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
             evaluations.append(Evaluation(protocol, name, each, path, read_only(cfg), facts, changes))
@@ -247,7 +247,7 @@ def _use_classifier(facts: Config, subject: Subject, finetuned: Evaluation | Non
         facts.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
 
 
-def _check(cfg: Config, protocol: str, subject: Subject, encoder: str) -> None:
+def _check(cfg: Config, facts: Config, protocol: str, subject: Subject, encoder: str) -> None:
     """Check what can be checked without loading images."""
     check_data_roots(cfg)
     pretrained = subject.encoders.get(encoder)
@@ -256,7 +256,7 @@ def _check(cfg: Config, protocol: str, subject: Subject, encoder: str) -> None:
         channels_of(holder, image_size(cfg), pretrained)
     (check_built if cfg.get('train_cfg') else check_parts)(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
-    if '{{' in json.dumps(cfg.to_dict(), default=repr):
+    if '{{' in json.dumps(facts.to_dict(), default=repr):
         raise UserError(
             f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
             'no config may have them; name the file of its config by `config`'
