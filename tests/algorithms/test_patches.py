@@ -258,10 +258,7 @@ REFUSED = {
     'of a Mixup mixture move or blend': (PATCHMIX | dict(mixer=dict(type='Mixup')), ('mix2', 'view2')),
     'of a ResizeMix mixture move': (PATCHMIX | dict(mixer=dict(type='ResizeMix')), ('mix2', 'view2')),
     'of a Choice mixture move': (PATCHMIX | dict(mixer=hosts.MIXERS['choice']), ('mix2', 'view2')),
-    'mix2 has keep': (
-        PATCHMIX | dict(streams=hosts.MIXED | dict(mix2=dict(mix='view2', keep=0.5))),
-        ('mix2', 'view2'),
-    ),
+    'mix2 has keep': (PATCHMIX | dict(streams=hosts.MIXED | dict(mix2=dict(mix='view2', keep=0.5))), ('mix2', 'view2')),
     'set tokens, the number': (PATCHMIX | dict(patches=dict()), ('mix2', 'view2')),
     'tokens must be a whole number of at least 1': (PATCHMIX | dict(patches=dict(tokens=0)), ('mix2', 'view2')),
     'model.patches is missing': ({name: PATCHMIX[name] for name in PATCHMIX if name != 'patches'}, ('mix2', 'view2')),

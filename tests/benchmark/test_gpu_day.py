@@ -118,9 +118,7 @@ def test_traffic_counts_what_is_read_and_written() -> None:
 def test_a_gpu_is_idle_while_no_kernel_runs() -> None:
     def event(start: float, end: float, annotation: bool = False) -> SimpleNamespace:
         return SimpleNamespace(
-            time_range=SimpleNamespace(start=start, end=end),
-            device_type=DeviceType.CUDA,
-            is_user_annotation=annotation,
+            time_range=SimpleNamespace(start=start, end=end), device_type=DeviceType.CUDA, is_user_annotation=annotation
         )
 
     assert idle_share([event(0, 4), event(2, 3), event(6, 8), event(7, 10), event(0, 10, True)]) == pytest.approx(0.2)

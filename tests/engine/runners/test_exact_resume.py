@@ -119,8 +119,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Path]:
 
 
 @pytest.mark.parametrize(
-    ('step', 'workers', 'persistent'),
-    [(3, 0, False), (STEPS_PER_EPOCH, 2, True), (STEPS_PER_EPOCH + 1, 1, False)],
+    ('step', 'workers', 'persistent'), [(3, 0, False), (STEPS_PER_EPOCH, 2, True), (STEPS_PER_EPOCH + 1, 1, False)]
 )
 def test_any_step_with_any_number_of_workers(
     tmp_path: Path, straight: tuple[Runner, Path], step: int, workers: int, persistent: bool
