@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
@@ -25,7 +24,6 @@ from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.subject import read_subject
 from mixcl.shipped import config_of, name_of, named_by_data
-from mixcl.visualization.canvas import write
 from mixcl.visualization.pictured import Pictured
 
 TINY = {
@@ -85,25 +83,10 @@ def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, 
     shutil.copytree(photos, tmp_path / 'photos')
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     (tmp_path / 'photos/07.png').rename(tmp_path / 'photos/97.png')
+    told = r'the digest of the training images .*; new: 97\.png; gone: 07\.png\. .* another folder .*`allow_changes`'
     for epochs in (1, 10):
-        told = (
-            r'the digest of the training images .*; new: 97\.png; gone: 07\.png\. .* another folder .*`allow_changes`'
-        )
         with pytest.raises(UserError, match=told):
             tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
-    (tmp_path / 'photos/97.png').rename(tmp_path / 'photos/07.png')
-    Image.new('RGB', (9, 9)).save(tmp_path / 'photos/x.png')
-    with pytest.raises(UserError, match=r'run: the number of training images was 20 and is 21 now.*; new: x\.png\. '):
-        tiny(tmp_path / 'photos', tmp_path / 'run')
-
-
-def test_figures_within_the_folder_of_photos_do_not_keep_a_run_from_going_on(photos: Path, tmp_path: Path) -> None:
-    for out in (tmp_path / 'one/run', tmp_path / 'two'):  # below the photos, and beside them
-        folder = Path(shutil.copytree(photos, tmp_path / out.relative_to(tmp_path).parts[0]))
-        (written,) = {tiny(folder, out)}
-        for figure in (out / 'map.png', out / 'mine.png' if out != folder else out / 'mix.png', folder / 'keys.png'):
-            write(Figure(), figure)
-        assert tiny(folder, out) == written
 
 
 def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
@@ -112,8 +95,6 @@ def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     longer = tiny(photos, tmp_path / 'run', epochs=10)
     assert longer.name == 'epoch_10.pth' and torch.load(longer, weights_only=True)['meta']['iter'] == 20
-    with pytest.raises(UserError, match='batch_size was 8 and is 4 now'):
-        tiny(photos, tmp_path / 'run', epochs=20, batch_size=4)
 
 
 @pytest.mark.parametrize(

@@ -193,22 +193,14 @@ WHOLE = '{"key": "a", "settings": [], "seconds": 1, "encoder": "online", "accura
 @pytest.mark.parametrize(
     'text',
     [
-        *('{', '[]', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
-        *(WHOLE + '"answers": {"target": {}}}', WHOLE.replace('"few": 1', '') + '"answers": {}}'),
+        *('{', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
+        WHOLE + '"answers": {"target": {}}}',
     ],
 )
 def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     state = evidence.State(tmp_path)
     (state.results / 'a.json').write_text(text)
     assert state.found() == {} and 'a.json is damaged and counts as not done' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize('minutes', ['nan', 'inf', '0', '-1'])
-def test_minutes_that_are_none(minutes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(sys, 'argv', ['evidence.py', '--minutes', minutes, '--out', 'a'])
-    with pytest.raises(SystemExit):
-        evidence.parse_arguments()
-    assert f'must be a number of minutes above 0, not {minutes}' in capsys.readouterr().err
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:

@@ -111,16 +111,6 @@ def test_fixed_positions_are_those_of_the_model(old: Grid, new: Grid, tmp_path: 
     assert torch.equal(model.pos_embed, table) and f'computed anew from {old[0]}x{old[1]} to' in report
 
 
-@pytest.mark.parametrize('fixed', [False, True])
-def test_squares_are_resized_as_before(fixed: bool, tmp_path: Path) -> None:
-    source, model = MODELS.build(own((4, 4), fixed_position=fixed)), built(own((6, 6), fixed_position=fixed))
-    source.init_weights()
-    for config in (None, own((4, 4))):
-        load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))
-        expected = interpolated(positions(source)[1:], (4, 4), (6, 6), False)
-        torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
-
-
 BARE: list[tuple[Grid, Grid, str | None]] = [
     ((4, 4), (4, 4), None),
     ((4, 4), (6, 6), 'resized from 4x4 to 6x6 patches'),

@@ -11,7 +11,6 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet, VisionTransformer
-from mmpretrain.models.utils import resize_pos_embed
 from mmpretrain.registry import MODELS
 from torch import Tensor, nn
 
@@ -130,15 +129,6 @@ def test_heads_are_compared_where_a_whole_model_is_loaded(checkpoint: Path, tmp_
     cfg.model.backbone.arch.num_heads *= 2
     with pytest.raises(UserError, match='attention heads, but the model has'):
         build_runner(cfg)
-
-
-def test_positions_are_resized_as_mmpretrain_does() -> None:
-    pretrained, larger = of(vit(8)), vit(12)
-    nn.init.normal_(pretrained.state['pos_embed'])
-    load_backbone(larger, pretrained)
-    expected = resize_pos_embed(pretrained.state['pos_embed'], (4, 4), (6, 6), 'bicubic', 1)
-    assert torch.equal(larger.pos_embed, expected)
-    assert pretrained.state['pos_embed'].shape == (1, 17, 16), 'the weights that were read stay as they are'
 
 
 def test_files_without_counters_of_batch_normalisation_load() -> None:

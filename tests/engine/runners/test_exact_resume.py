@@ -14,7 +14,6 @@ from PIL import Image
 
 from mixcl.engine.hooks import OnlineProbe
 from mixcl.engine.runners.launch import build_runner
-from mixcl.errors import UserError
 from mixcl.registry import OPTIM_WRAPPERS
 
 STEPS = 2 * STEPS_PER_EPOCH
@@ -183,25 +182,3 @@ def test_the_loss_scale_continues(tmp_path: Path) -> None:
     straight = run(tmp_path / 'straight', **scaled)
     assert straight.optim_wrapper.loss_scaler.get_scale() == 2.0**11, 'it doubled three times in ten steps'
     assert_same(straight, resumed(tmp_path / 'resumed', tmp_path / 'straight/iter_7.pth', **scaled))
-
-
-def changed(checkpoint: Path, folder: Path, **meta: object) -> Path:
-    """Write a copy of a checkpoint with other values in its ``meta``; return its path."""
-    content = torch.load(checkpoint, weights_only=True)
-    content['meta'].update(meta)
-    torch.save(content, folder / checkpoint.name)
-    return folder / checkpoint.name
-
-
-def test_epochs_of_another_length_are_refused(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
-    checkpoint = changed(straight[1] / 'iter_3.pth', tmp_path, steps_per_epoch=10)
-    with pytest.raises(UserError, match=r'the number of steps per epoch was 10 and is 5 now'):
-        resumed(tmp_path, checkpoint, model__backbone__drop_path_rate=0.5)
-
-
-def test_another_number_of_processes_is_told(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
-    text = straight[0].cfg.pretty_text.replace('batch_size=8', 'batch_size=2')
-    checkpoint = changed(straight[1] / 'iter_9.pth', tmp_path, world_size=4, cfg=text)
-    resumed(tmp_path, checkpoint, model__backbone__drop_path_rate=0.5)
-    log = next(tmp_path.glob('*/*.log')).read_text()
-    assert 'the number of processes was 4 and is 1 now; the run continues, but not bit by bit' in log
