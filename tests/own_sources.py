@@ -1,8 +1,10 @@
-"""The same photos as a folder, a list, tar files and a data set of Hugging Face."""
+"""Images as bytes; the same photos as a folder, a list, tar files and a data set of Hugging Face."""
 
 import io
 import json
+import struct
 import tarfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +13,22 @@ from PIL import Image
 CLASSES = ('bee', 'ant', 'cat')
 
 
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def chunk(kind: bytes, data: bytes, error: int = 0) -> bytes:
+    """Return a chunk of a PNG, with bits of its checksum flipped where ``error`` has ones."""
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data) ^ error)
+
+
 def photo(seed: int, size: tuple[int, int] = (40, 32)) -> bytes:
     """Encode noise on one colour, which tells the classes apart."""
     random = np.random.default_rng(seed)
     pixels = random.integers(0, 60, (size[1], size[0], 3)) + np.eye(3, dtype=int)[seed % 3] * 180
-    file = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(file, 'JPEG' if seed % 2 else 'PNG')
-    return file.getvalue()
+    return encoded(Image.fromarray(pixels.astype(np.uint8)), 'JPEG' if seed % 2 else 'PNG')
 
 
 def photos(number: int) -> dict[str, bytes]:

@@ -1,6 +1,5 @@
 """Figures show what other ways of computation give."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +14,7 @@ from evaluation.checkpoints import of_pretraining
 from hosts import LOCAL_CROPS, dino
 from mmengine.registry import DefaultScope
 from PIL import Image
+from visualization.test_figures import write_log
 
 import mixcl
 from mixcl.datasets.keyed_dataset import SampleKey
@@ -189,19 +189,16 @@ def _inputs(samples: list[dict]) -> dict:
     )
 
 
-def log(work_dir: Path, name: str, *steps: int) -> None:
-    path = work_dir / name / 'vis_data/scalars.json'
-    path.parent.mkdir(parents=True)
-    lines = [dict(loss=1.0, loss_a_b=step, epoch=step, step=step, time=1800.0) for step in steps]
-    path.write_text('\n'.join(map(json.dumps, [*lines, dict(online_knn10_top1=1.0, step=steps[-1])])) + '\n')
-
-
 def test_a_resumed_run_is_one_curve(tmp_path: Path) -> None:
-    log(tmp_path / 'run', '1', 1, 2, 3, 4)
-    log(tmp_path / 'run', '2', 3, 4, 5)  # from a checkpoint after step 2
+    def log(run: str, start: str, *steps: int) -> None:
+        losses = [dict(loss=1.0, loss_a_b=step, epoch=step, step=step, time=1800.0) for step in steps]
+        write_log(tmp_path / run, start, *losses, dict(online_knn10_top1=1.0, step=steps[-1]))
+
+    log('run', '1', 1, 2, 3, 4)
+    log('run', '2', 3, 4, 5)  # from a checkpoint after step 2
     lines = read_log(tmp_path / 'run')
     assert [line['step'] for line in lines if 'loss' in line] == [1, 2, 3, 4, 5]
-    log(tmp_path / 'other', '1', 2, 4)
+    log('other', '1', 2, 4)
     for by, places in dict(epoch=[1, 2, 3, 4, 5], step=[1, 2, 3, 4, 5], hour=[0.5, 1, 1.5, 2, 2.5]).items():
         axes = curves_figure([tmp_path / 'run', tmp_path / 'other'], by).axes
         first, second = axes[0].lines

@@ -1,6 +1,7 @@
 """Models of other libraries with random weights, and their features; files as authors release them."""
 
 from argparse import Namespace
+from pathlib import Path
 
 import timm
 import torch
@@ -100,6 +101,11 @@ def small_resnet() -> nn.Module:
 
 def prefixed(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {prefix + name: tensor for name, tensor in state.items()}
+
+
+def saved(folder: Path, content: object, **options: object) -> Path:
+    torch.save(content, folder / 'some.pth', **options)
+    return folder / 'some.pth'
 
 
 def heads(prefix: str, layers: tuple[int | str, ...]) -> dict[str, Tensor]:

@@ -12,16 +12,11 @@ from safetensors.torch import save_file
 from timm.models import beit
 from torch import Tensor, nn
 from weights import other_libraries as others
+from weights.other_libraries import saved
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights import PretrainedBackbone, load_backbone, local_file, read_pretrained
-
-
-def saved(folder: Path, content: object, **options: object) -> Path:
-    path = folder / 'some.pth'
-    torch.save(content, path, **options)
-    return path
 
 
 def images(size: int, channels: int = 3) -> Tensor:

@@ -12,6 +12,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from own_sources import chunk, encoded
 from PIL import EpsImagePlugin, Image, ImageOps, PngImagePlugin, TiffImagePlugin
 
 from mixcl.datasets import LoadImage
@@ -26,12 +27,6 @@ PALETTE = COLOUR.quantize(4)
 
 def load(path: Path) -> np.ndarray:
     return LoadImage()({'img_path': str(path)})['img']
-
-
-def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, kind, **options)
-    return stream.getvalue()
 
 
 def test_camera_data_that_pillow_refuses_do_not_cost_the_image() -> None:
@@ -214,10 +209,6 @@ def test_a_jpeg_that_was_cut_and_has_an_end_mark(mode: str, options: dict) -> No
     for content in (whole, whole[:-2] + b'more' + whole[-2:], encoded(grey.convert(mode), 'JPEG', **options)):
         pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
         np.testing.assert_array_equal(decode(content, 'whole.jpg')[0], pixels)
-
-
-def chunk(kind: bytes, data: bytes, error: int = 0) -> bytes:
-    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data) ^ error)
 
 
 def size_chunk(side: int) -> bytes:

@@ -4,12 +4,13 @@ import io
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pytest
-from own_sources import write_all, write_folder
+from own_sources import encoded, write_all, write_folder
 from PIL import Image
 
 from mixcl.datasets import KeyedDataset, LoadImage
@@ -36,10 +37,7 @@ def photo(seed: int = 0, width: int = SHAPE[1], height: int = SHAPE[0]) -> Image
     return Image.fromarray(coarse).resize((width, height), Image.BICUBIC)
 
 
-def jpeg(image: Image.Image, **options: object) -> bytes:
-    file = io.BytesIO()
-    image.save(file, 'JPEG', quality=95, **options)
-    return file.getvalue()
+jpeg = partial(encoded, kind='JPEG', quality=95)
 
 
 def data_set(photos: Path, cache: Path | None, gigabytes: float = 1.0, **images: object) -> KeyedDataset:
@@ -71,10 +69,8 @@ def photos(tmp_path: Path) -> Path:
 def test_views_show_the_same_region(tmp_path: Path) -> None:
     exif, upright = Image.Exif(), photo()
     exif[0x0112] = 6  # turned by a right angle when read
-    png = io.BytesIO()
-    upright.save(png, 'PNG')
     turned = jpeg(upright.transpose(Image.Transpose.ROTATE_90), exif=exif)
-    write_folder(tmp_path / 'photos', {'a.jpg': turned, 'b.jpg': jpeg(upright), 'c.png': png.getvalue()})
+    write_folder(tmp_path / 'photos', {'a.jpg': turned, 'b.jpg': jpeg(upright), 'c.png': encoded(upright, 'PNG')})
     plain, cached = data_set(tmp_path / 'photos', None), data_set(tmp_path / 'photos', tmp_path / 'cache')
     plain.pipelines[0][0]._reduction = lambda *_: 1  # reads whole photos
     differences = []

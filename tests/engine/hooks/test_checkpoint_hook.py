@@ -1,7 +1,6 @@
 """Checkpoints on the disk are whole, plain and finite; an old one goes only when a new one is there."""
 
 import errno
-import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mixcl import files
 from mixcl.engine import CheckpointHook
 from mixcl.errors import UserError
-from mixcl.files import UNFINISHED, WholeFileBackend, is_whole, written_whole
+from mixcl.files import UNFINISHED, WholeFileBackend, is_whole, matches_checksum, written_whole
 
 
 def names(folder: Path) -> set[str]:
@@ -46,9 +45,7 @@ def test_the_last_two_are_kept_with_their_checksums(finished: tuple[Path, list])
     assert {path.name for path in folder.glob('epoch*')} == {
         f'epoch_{number}.pth{suffix}' for number in (2, 3) for suffix in ('', '.sha256')
     }
-    for path in folder.glob('*.pth'):
-        stored = path.with_name(f'{path.name}.sha256').read_text()
-        assert stored == f'{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n'
+    assert all(matches_checksum(path) for path in folder.glob('*.pth'))
 
 
 def test_the_old_goes_only_when_the_new_is_there(finished: tuple[Path, list]) -> None:

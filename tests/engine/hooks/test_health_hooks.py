@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
-from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, scalars, trained
 from mmengine.runner import Runner
 from torch.nn import functional
 
@@ -20,10 +20,6 @@ from mixcl.engine.hooks.health.health_hook import RULES
 from mixcl.engine.runners.launch import build_runner
 from mixcl.evaluation.functional.quality import effective_rank
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives
-
-
-def scalars(runner: Runner, name: str) -> list[float]:
-    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
 
 
 def collapsed(folder: Path, **arguments: object) -> Runner:

@@ -6,18 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from engine.tiny_runs import run_config, trained
-from mmengine.runner import Runner
+from engine.tiny_runs import run_config, scalars, trained
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
 from mixcl.datasets import Digits, KeyedDataset
 from mixcl.engine.hooks.health import throughput
 from mixcl.engine.hooks.health.throughput import flop_counter, peak_flops
-
-
-def scalars(runner: Runner, name: str) -> list[float]:
-    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
 
 
 def test_speed_is_in_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
