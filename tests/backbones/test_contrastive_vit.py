@@ -84,14 +84,15 @@ def test_gradients_are_mmpretrains_where_the_last_block_computes_the_class_token
 
 
 def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
-    """14 x 14 positions become 6 x 6; each holds its row and column, which linear interpolation keeps."""
+    """14 x 20 positions become 6 x 5; each holds its row and column, which linear interpolation keeps."""
     for offset in (0.1, 0.0):
-        model = vit(img_size=28, position_offset=offset, interpolate_mode='bilinear')
-        rows, columns = torch.meshgrid(torch.arange(14.0), torch.arange(14.0), indexing='ij')
-        model.pos_embed.data[0, 1:, 0], model.pos_embed.data[0, 1:, 1] = rows.flatten(), columns.flatten()
-        places = (torch.arange(6, dtype=torch.float64) + 0.5) * 14 / (6 + offset) - 0.5
-        found = model.positions((6, 6))[0, 1:, :2].unflatten(0, (6, 6))
-        torch.testing.assert_close(found, torch.cartesian_prod(places, places).unflatten(0, (6, 6)))
+        model = vit(img_size=(28, 40), position_offset=offset, interpolate_mode='bilinear')
+        model.pos_embed.data[0, 1:, :2] = torch.cartesian_prod(torch.arange(14.0), torch.arange(20.0))
+        places = [
+            (torch.arange(new, dtype=torch.float64) + 0.5) * old / (new + offset) - 0.5
+            for new, old in ((6, 14), (5, 20))
+        ]
+        torch.testing.assert_close(model.positions((6, 5))[0, 1:, :2], torch.cartesian_prod(*places))
 
 
 def test_pooled_patches_are_those_that_were_kept() -> None:

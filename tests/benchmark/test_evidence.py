@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -210,32 +209,6 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
     (state.results / f'{run.name}.json').write_text(json.dumps(result(run, 0.5)))
     with state.taken(run) as ours:
         assert not ours, 'it is done'
-
-
-@pytest.mark.parametrize('succeeds', [True, False])
-def test_a_process_waits_for_the_choice_of_another_one_unless_it_fails(
-    succeeds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state, found = evidence.State(tmp_path), done_in_order(TABLE)
-    last = next(run for run in wanted((TABLE,), {}) if run.method == 'patchmix')
-    opened = {key for key in found if key.startswith('patchmix-temperature0.4-digits-200e-s')}
-    left, looks, done = {last.key(), *opened}, [], []
-    monkeypatch.setattr(evidence, 'TABLES', (TABLE,))
-    monkeypatch.setattr(state, 'found', lambda: {key: one for key, one in found.items() if key not in left})
-    monkeypatch.setattr(evidence, 'perform', lambda run, *_: (left.discard(run.key()), done.append(run.name)))
-    other = evidence.State(tmp_path).taken(last)
-    other.__enter__()
-
-    def sleep(seconds: float) -> None:
-        looks.append(seconds)
-        assert len(looks) < 3
-        if succeeds:
-            left.discard(last.key())
-        other.__exit__(None, None, None)
-
-    monkeypatch.setattr(evidence.time, 'sleep', sleep)
-    assert evidence.work(state, ['patchmix'], time.monotonic() + 1000) == (False, [])
-    assert done == [f'patchmix-temperature0.4-digits-200e-s{seed}' for seed in range(3)] * succeeds and len(looks) == 1
 
 
 SMALL = """

@@ -58,8 +58,6 @@ def test_what_cannot_be_drawn_is_told(photos: Path, tmp_path: Path, capfd: pytes
     resnet = tmp_path / 'resnet.py'
     resnet.write_text(f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
     assert 'ResNet_CIFAR has no attention between patches' in told('attention', resnet)
-    assert 'no log of a training' in told('curves', tmp_path)
-    assert 'must end in one of' in told('map', checkpoint, '--out', 'map.xyz')
     assert 'needs 400 images or more, but' in told('attention', checkpoint, '--num-images', 400)
     flat = tmp_path / 'flat'
     flat.mkdir()

@@ -225,10 +225,9 @@ def test_what_models_compute_and_whole_decoders_are_left_out(tmp_path: Path) -> 
     assert_same_features(own, other, images(32))
 
 
-@pytest.mark.parametrize('dtype', [torch.int64, torch.complex64, torch.float8_e4m3fn])
-def test_other_types_are_refused_and_not_cast(tmp_path: Path, dtype: torch.dtype) -> None:
+def test_other_types_are_refused_and_not_cast(tmp_path: Path) -> None:
     state = others.timm_vit(32).state_dict()
-    for name in ('pos_embed', 'blocks.0.mlp.fc1.bias'):
+    for name, dtype in (('pos_embed', torch.complex64), ('blocks.0.mlp.fc1.bias', torch.float8_e4m3fn)):
         path = saved(tmp_path, state | {name: state[name].to(dtype)})
         with pytest.raises(UserError, match=f'1 of 30 tensors are of another type, .* {dtype} in the file'):
             load_backbone(others.contrastive_vit(32), read_pretrained(path))

@@ -199,17 +199,3 @@ def test_whole_models_of_another_grid_are_refused(tmp_path: Path) -> None:
     check_fits(Learner((4, 4)), torch.load(path), path)
     with pytest.raises(UserError, match='its patches form a grid of 4x4, those of the model one of 2x8'):
         check_fits(Learner((2, 8)), torch.load(path), path)
-
-
-def test_images_of_another_shape_see_their_own_grid() -> None:
-    """Positions within the backbone are resized from its grid, whatever that is."""
-    for config, antialias in ((own((2, 8)), False), (timm((2, 8), dynamic_img_size=True), True)):
-        model = built(config)
-        other = built(own((4, 4)) if 'arch' in config else timm((4, 4)))
-        nn.Module.eval(model), nn.Module.eval(other)
-        state = model.state_dict()
-        name = next(name for name in state if name.endswith('pos_embed'))
-        resized = interpolated(state[name][0, 1:], (2, 8), (4, 4), antialias)
-        other.load_state_dict(state | {name: torch.cat([state[name][0, :1], resized])[None]})
-        images = torch.randn(2, 3, 16, 16)
-        torch.testing.assert_close(model(images)[0], other(images)[0], rtol=1e-4, atol=1e-4)
