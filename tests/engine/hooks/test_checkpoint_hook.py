@@ -127,12 +127,3 @@ def test_a_run_that_goes_on_elsewhere_leaves_the_best_of_the_first(measures: str
     assert 'best_accuracy_epoch_1.pth' in names(first) and 'best_accuracy_epoch_2.pth' in names(second)
     with pytest.raises(UserError, match='leave out_dir and filename_tmpl out'):
         CheckpointHook(out_dir=str(tmp_path))
-
-
-def test_a_resumed_run_steps_back_from_a_damaged_checkpoint(tmp_path: Path) -> None:
-    """The resumed run keeps two files, as before."""
-    trained(run_config(tmp_path))
-    (tmp_path / 'epoch_2.pth').write_bytes((tmp_path / 'epoch_2.pth').read_bytes()[:-5000])
-    trained(run_config(tmp_path, train_cfg__max_epochs=4, resume=True))
-    assert 'resumed epoch: 1, iter: 5' in sorted(tmp_path.glob('*/*.log'))[-1].read_text()
-    assert names(tmp_path) == {'epoch_3.pth', 'epoch_4.pth'}
