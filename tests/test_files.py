@@ -174,18 +174,18 @@ def test_one_process_or_thread_at_a_time_changes_a_locked_file(tmp_path: Path) -
     assert int(path.read_text()) == 160
 
 
-@pytest.mark.parametrize('kind', ['symbolic link', 'pipe', 'no locks'])
+@pytest.mark.parametrize('kind', ['symlink_to', 'hardlink_to', 'pipe', 'no locks'])
 def test_a_lock_that_cannot_be_taken_is_said_and_left_alone(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside, lock = tmp_path / 'outside', tmp_path / 'a.lock'
     outside.write_text('precious')
-    if kind == 'symbolic link':
-        lock.symlink_to(outside)
-    elif kind == 'pipe':
+    if kind == 'pipe':
         os.mkfifo(lock)
-    else:
+    elif kind == 'no locks':
         monkeypatch.setattr(fcntl, 'flock', Mock(side_effect=OSError(errno.ENOLCK, 'No locks available')))
+    else:
+        getattr(lock, kind)(outside)
     with locked(tmp_path / 'a') as failure:
         assert isinstance(failure, OSError)
     with written_whole(tmp_path / 'a') as file:

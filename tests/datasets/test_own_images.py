@@ -150,11 +150,6 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
             '1 image in val2017/, 1 image in val_2014/',
         ),
         ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 image in Val/, 1 image in testing/'),
-        (
-            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
-            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
-            '5 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (drawn',
-        ),
         (  # classes
             'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',
             'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',

@@ -4,7 +4,6 @@ import errno
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -67,17 +66,6 @@ def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: P
     lock.acquire()
     lock.release()
     RunLock(tmp_path).acquire()
-
-
-@pytest.mark.parametrize('make', [Path.symlink_to, Path.hardlink_to])
-def test_a_lock_that_no_run_made_is_left_alone(make: Callable, tmp_path: Path) -> None:
-    outside, lock = tmp_path / 'outside', tmp_path / 'run' / LOCK
-    lock.parent.mkdir()
-    outside.write_text('precious')
-    make(lock, outside)
-    with pytest.raises(UserError, match=r'run\.lock is a link to another file|the work dir .*run cannot be used \('):
-        RunLock(lock.parent).acquire()
-    assert outside.read_text() == 'precious'
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
