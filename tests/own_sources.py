@@ -37,8 +37,9 @@ def photos(number: int) -> dict[str, bytes]:
     return dict(sorted(found.items()))
 
 
-def write_folder(root: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
+def write_folder(root: Path, files: dict[str, bytes] | list[str]) -> Path:
+    """Write files below a folder; of a list of names, all are one photo."""
+    for name, content in (files if isinstance(files, dict) else dict.fromkeys(files, photo(0))).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     return root
@@ -63,9 +64,8 @@ def write_shards(folder: Path, files: dict[str, bytes], per_shard: int = 5) -> s
         for place, name in enumerate(members):
             key, label = name.rpartition('.')[0], name.partition('/')[0]
             content[name] = files[name]
-            content[f'{key}.{("cls", "json")[place % 2]}'] = (
-                json.dumps(dict(label=label)).encode() if place % 2 else label.encode()
-            )
+            text = json.dumps(dict(label=label)) if place % 2 else label
+            content[f'{key}.{("cls", "json")[place % 2]}'] = text.encode()
         write_tar(folder / f'shard-{number:03d}.tar', content)
     return str(folder / f'shard-{{000..{len(shards) - 1:03d}}}.tar')
 

@@ -57,7 +57,7 @@ def fill() -> None:
         (fill, r'a file cannot be written \(No space left on device\): make room'),
     ],
 )
-def test_what_the_system_does_is_told_in_one_sentence(
+def test_what_the_system_does_is_one_sentence(
     meet: Callable[[], None], sentence: str, capsys: pytest.CaptureFixture
 ) -> None:
     on_sigterm = signal.getsignal(signal.SIGTERM)

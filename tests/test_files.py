@@ -175,9 +175,7 @@ def test_one_process_or_thread_at_a_time_changes_a_locked_file(tmp_path: Path) -
 
 
 @pytest.mark.parametrize('kind', ['symlink_to', 'hardlink_to', 'pipe', 'no locks'])
-def test_a_lock_that_cannot_be_taken_is_said_and_left_alone(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_cannot_be_taken_is_left_alone(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside, lock = tmp_path / 'outside', tmp_path / 'a.lock'
     outside.write_text('precious')
     if kind == 'pipe':

@@ -14,7 +14,6 @@ WAITING: dict[str, Callable[[Tensor, Tensor], object]] = {
     'masked index': lambda x, mask: x[mask],
     'masked write': lambda x, mask: x.__setitem__(mask, x[:2]),
     'print': lambda x, mask: f'{x.sum():.3f}',
-    'copy from the host': lambda x, mask: torch.ones(3).to(x.device),
     'write from the host': lambda x, mask: x[0].copy_(torch.ones(3)),
     'index of the host': lambda x, mask: x[torch.arange(2)],
     'list as index': lambda x, mask: x[[0, 1]],

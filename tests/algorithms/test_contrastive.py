@@ -179,13 +179,9 @@ def test_weights_of_a_mixer_are_trained_and_saved() -> None:
     assert found is model.recipe.mixer.brightness and found.grad.abs() > 0
 
 
-@pytest.mark.parametrize(
-    ('mixer', 'moves_pixels'), [(None, True), ('patchmix', True), ('cutmix', True), ('mixup', False)]
-)
+@pytest.mark.parametrize(('mixer', 'moves_pixels'), [(None, True), ('patchmix', True), ('mixup', False)])
 @pytest.mark.parametrize('backbone', hosts.BACKBONES)
-def test_views_in_half_precision_change_no_bit_under_autocast(
-    mixer: str | None, moves_pixels: bool, backbone: str
-) -> None:
+def test_views_in_half_precision_change_no_bit(mixer: str | None, moves_pixels: bool, backbone: str) -> None:
     statistics = dict(mean=[100.0, 110.0, 120.0], std=[51.0, 52.0, 53.0])
     model = hosts.build(
         hosts.moco_v3(hosts.MIXERS[mixer] if mixer else None, backbone),

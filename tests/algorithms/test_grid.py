@@ -22,9 +22,8 @@ ON_BACKBONES = [
 @pytest.mark.parametrize(('host', 'backbone'), ON_BACKBONES)
 def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone: str) -> None:
     torch.manual_seed(0)
-    step_moves_every_parameter(
-        hosts.build(HOSTS[host](MIXERS[mixer], backbone)), hosts.without_gradient(host, backbone)
-    )
+    model = hosts.build(HOSTS[host](MIXERS[mixer], backbone))
+    step_moves_every_parameter(model, hosts.without_gradient(host, backbone))
 
 
 @pytest.mark.parametrize('host', sorted(set(HOSTS) - {'ibot'}))

@@ -45,11 +45,7 @@ OBJECTIVES = [
     (hosts.dino(), dict(objective=TEACHER | dict(num_prototypes=10)), 'objective.num_prototypes=10'),
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=['view7'])), "names an unknown stream 'view7'"),
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=())), 'DINODistillation: centred_by must name'),
-    (
-        hosts.dino(),
-        dict(objective=TEACHER | dict(student_temperature=0)),
-        'student_temperature must be a number from 0.0001',
-    ),
+    (hosts.dino(), dict(objective=TEACHER | dict(student_temperature=0)), 'student_temperature must be a number from'),
     (hosts.dino(), dict(objective=TEACHER | dict(warmup_epochs=-1)), 'warmup_epochs must be .* at least 0, not -1'),
 ]
 STREAMS = [

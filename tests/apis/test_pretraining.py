@@ -56,9 +56,7 @@ def checkpoint(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny(photos, tmp_path_factory.mktemp('run'))
 
 
-def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_settings(
-    photos: Path, checkpoint: Path
-) -> None:
+def test_a_run_called_again_is_continued_and_refused_with_other_settings(photos: Path, checkpoint: Path) -> None:
     written = checkpoint.stat().st_mtime_ns
     assert checkpoint.name == 'epoch_1.pth' and tiny(photos, checkpoint.parent) == checkpoint
     assert checkpoint.stat().st_mtime_ns == written
@@ -89,9 +87,7 @@ def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, 
             tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
 
 
-def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
-    photos: Path, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_finished_run_goes_on_with_more_epochs_and_warm_up(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     longer = tiny(photos, tmp_path / 'run', epochs=10)
     assert longer.name == 'epoch_10.pth' and torch.load(longer, weights_only=True)['meta']['iter'] == 20

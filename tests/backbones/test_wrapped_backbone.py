@@ -132,9 +132,8 @@ def test_low_rank_updates_alone_are_trained(name: str) -> None:
     for key, parameter in model.backbone.named_parameters():
         if 'lora_B' in key:
             nn.init.normal_(parameter, std=0.1)
-    merged = timm.create_model(
-        plain.model.default_cfg['architecture'], num_classes=0, **MODELS_AND_WIDTHS[name][0]['arguments']
-    )
+    architecture = plain.model.default_cfg['architecture']
+    merged = timm.create_model(architecture, num_classes=0, **MODELS_AND_WIDTHS[name][0]['arguments'])
     merged.load_state_dict(model.backbone.plain_model().state_dict())
     model.eval()
     torch.testing.assert_close(merged.eval()(images(size)), model.backbone(images(size))[0], rtol=1e-4, atol=1e-5)

@@ -45,9 +45,8 @@ def test_a_method_differs_from_its_host_in_its_rows_alone(method: str) -> None:
     if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others share views with these
         try_views(cfg, model)
     host = METHODS[method].host
-    assert default_encoder(cfg.config_name, cfg.model.backbone) == (
-        'online' if METHODS[method].backbone == 'resnet' else 'target'
-    )
+    encoder = 'online' if METHODS[method].backbone == 'resnet' else 'target'
+    assert default_encoder(cfg.config_name, cfg.model.backbone) == encoder
     if host:
         own, other = cfg.to_dict(), config_of(host).to_dict()
         differing = {key for key in own['model'] | other['model'] if own['model'].get(key) != other['model'].get(key)}
@@ -165,12 +164,9 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     evidence_page.write(tmp_path, found)
     text = (tmp_path / 'evidence.md').read_text()
     assert '2 verdicts' in text and 'kNN +4.8 (T3) |' in text and (tmp_path / 'mixing.png').stat().st_size > 5000
-    (line,) = [
-        line for line in text.splitlines() if line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target')
-    ]
-    assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
-        '| 4400 | 1.00 |  |'
-    )
+    of_host = '| mocov3, 1.125 x epochs | temperature 0.4 | target'
+    (line,) = [line for line in text.splitlines() if line.startswith(of_host)]
+    assert line.startswith(f'{of_host} | 3 | 80.0 ± 0.0 |') and line.endswith('| 4400 | 1.00 |  |')
     # Three seeds each of two methods, random and scratch; three baselines with one seed.
     assert '| Mixing | 15 | 15 |' in text
     (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]

@@ -103,9 +103,8 @@ def test_the_drawn_split_is_about_a_fifth_and_stays_when_images_are_added_or_mov
 
 
 def test_a_class_of_two_has_one_image_in_each_part_and_a_class_of_one_is_learnt_from(tmp_path: Path) -> None:
-    write_folder(
-        tmp_path, {f'{name}/{number}.jpg': b'' for name in 'abcdefgh' for number in range(2)} | {'z/0.jpg': b''}
-    )
+    names = [f'{name}/{number}.jpg' for name in 'abcdefgh' for number in range(2)]
+    write_folder(tmp_path, dict.fromkeys([*names, 'z/0.jpg'], b''))
     train, test = (FolderImages(str(tmp_path), split=split).get_gt_labels().tolist() for split in ('train', 'test'))
     assert train == list(range(9)) and test == list(range(8))
 
@@ -157,7 +156,7 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_pretraining_sees_all_but_what_is_for_tests_and_says_what_is_left_out(
+def test_pretraining_sees_all_but_tests_and_says_what_it_leaves(
     files: str, pretrained: str, told: str, tmp_path: Path
 ) -> None:
     write_folder(tmp_path, dict.fromkeys(files.split(), b''))
@@ -289,9 +288,7 @@ def test_classes_to_test_on_that_nothing_teaches(tmp_path: Path) -> None:
 
 def test_images_of_one_name_in_two_tar_files_keep_their_labels(tmp_path: Path) -> None:
     for shard, label in (('a', b'1'), ('b', b'2')):
-        write_tar(
-            tmp_path / f'{shard}.tar', {f'{k}.{e}': c for k in 'xyz' for e, c in (('jpg', label), ('cls', label))}
-        )
+        write_tar(tmp_path / f'{shard}.tar', {f'{key}.{ending}': label for key in 'xyz' for ending in ('jpg', 'cls')})
     for split in ('train', 'test', 'pretrain'):
         dataset = TarImages(f'{tmp_path}/*.tar', split=split)
         infos = [dataset.get_data_info(index) for index in range(len(dataset))]
@@ -323,10 +320,8 @@ def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) ->
 
 def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_path: Path) -> None:
     for shard in ('train-0', 'train-1', 'val-0'):
-        names = {f'./a/{shard}.{key}.jpg': key.encode() for key in 'xy'}
-        write_tar(
-            tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
-        )
+        files = {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
+        write_tar(tmp_path / f'{shard}.tar', {f'./a/{shard}.{key}.jpg': key.encode() for key in 'xy'} | files)
     names = {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'[{}]'}
     write_tar(tmp_path / 'train-1.tar', names | {'k.seg.png': b'a mask', 'k.depth.png': b'a map'})
     train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))

@@ -15,12 +15,9 @@ from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, 
 TEMPERATURE = 0.3
 AMONG = ('batch', 'positives', 'itself')
 PAIRS = [
-    ('views', 'views'),
-    ('pairs', 'views'),
-    ('halves', 'views'),
+    *((name, 'views') for name in ('views', 'pairs', 'halves', 'clipped')),
     ('pairs', 'pairs'),
     ('crops', 'patches'),
-    ('clipped', 'views'),
 ]
 """Pairs (query composition, key composition) in which every row shares something with some key."""
 

@@ -108,9 +108,7 @@ class SlowHook(Hook):
     [(signal.SIGTERM, 85, 'stopped by SIGTERM'), (signal.SIGINT, 130, 'interrupted')],
     ids=['SIGTERM', 'Ctrl-C'],
 )
-def test_a_signal_before_training_begins(
-    stage: str, number: signal.Signals, status: int, said: str, tmp_path: Path
-) -> None:
+def test_a_signal_before_training(stage: str, number: signal.Signals, status: int, said: str, tmp_path: Path) -> None:
     (tmp_path / 'slow.py').write_text(f"{STAGES[stage]}\n_base_ = '{ROOT}/{DIGITS}'")
     for name, text in MODULES.items():
         (tmp_path / f'{name}.py').write_text(text)

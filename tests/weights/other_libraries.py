@@ -50,9 +50,8 @@ def hugging_face_vit(width: int, patch: int = 16, size: int = 32, head: bool = F
 
 
 def torchvision_vit(width: int, patch: int = 16, size: int = 32) -> nn.Module:
-    return randomised(
-        torchvision.models.VisionTransformer(size, patch, 2, HEADS[width], width, 4 * width, num_classes=5)
-    )
+    model = torchvision.models.VisionTransformer(size, patch, 2, HEADS[width], width, 4 * width, num_classes=5)
+    return randomised(model)
 
 
 def hugging_face_resnet(depth: int, head: bool = False) -> nn.Module:

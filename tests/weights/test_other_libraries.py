@@ -31,7 +31,7 @@ def assert_same_features(own: nn.Module, other: nn.Module, batch: Tensor) -> Non
 @pytest.mark.parametrize('width', [192, 384, 768])
 @pytest.mark.parametrize(('patch', 'size'), [(16, 64), (2, 8)])
 @pytest.mark.parametrize('library', ['timm', 'hugging_face', 'torchvision'])
-def test_vision_transformers_have_the_features_of_their_library(
+def test_transformers_have_the_features_of_their_library(
     tmp_path: Path, library: str, width: int, patch: int, size: int
 ) -> None:
     other = getattr(others, f'{library}_vit')(width, patch, size)
@@ -176,9 +176,8 @@ def test_convolutional_models_by_name(tmp_path: Path) -> None:
     own = MODELS.build(dict(type='TimmBackbone', name='convnext_atto')).eval()
     report = load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict())))
     assert 'new: none; left out: head (2)' in report
-    torch.testing.assert_close(
-        own(images(64))[0], other.forward_head(other.forward_features(images(64)), pre_logits=True)
-    )
+    expected = other.forward_head(other.forward_features(images(64)), pre_logits=True)
+    torch.testing.assert_close(own(images(64))[0], expected)
     own = MODELS.build(dict(type='TorchvisionBackbone', name='resnet18')).eval()
     other = others.randomised(torchvision.models.resnet18())
     load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict())))
@@ -255,7 +254,7 @@ def test_another_number_of_heads_is_refused_where_a_config_says_it(tmp_path: Pat
             load_backbone(own, PretrainedBackbone('some.pth', 'online', state, backbone=config))
 
 
-def test_another_number_of_heads_is_warned_of_where_custom_says_it(
+def test_another_number_of_heads_is_warned_of_if_custom_says_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = others.contrastive_vit(384, num_heads=12)

@@ -97,9 +97,7 @@ def in_exif(kind: str, orientation: int) -> dict:
 @pytest.mark.parametrize('kind', ['JPEG', 'PNG', 'WEBP', 'AVIF', 'TIFF'])
 @pytest.mark.parametrize('orientation', range(1, 9))
 @pytest.mark.parametrize('told', [in_exif, in_xmp])
-def test_an_orientation_in_exif_or_xmp_turns_the_image_as_pillow_does(
-    told: Callable, kind: str, orientation: int
-) -> None:
+def test_an_orientation_in_exif_or_xmp_turns_as_pillow_does(told: Callable, kind: str, orientation: int) -> None:
     content = encoded(NOISE, kind, **told(kind, orientation))
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
     assert (upright.size == NOISE.size) == (orientation < 5)

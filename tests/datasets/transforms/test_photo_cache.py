@@ -19,14 +19,10 @@ from mixcl.errors import UserError
 from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS
 
-CROP = dict(
-    type='RecordedResizedCrop', scale=32, crop_ratio_range=(0.2, 1.0), backend='pillow', interpolation='bicubic'
-)
-PIPELINE = [
-    dict(type='LoadImage'),
-    dict(type='KeyedMultiView', num_views=[2], transforms=[[CROP]]),
-    dict(type='mmpretrain.PackInputs'),
-]
+RATIOS = (0.2, 1.0)
+CROP = dict(type='RecordedResizedCrop', scale=32, crop_ratio_range=RATIOS, backend='pillow', interpolation='bicubic')
+VIEWS = dict(type='KeyedMultiView', num_views=[2], transforms=[[CROP]])
+PIPELINE = [dict(type='LoadImage'), VIEWS, dict(type='mmpretrain.PackInputs')]
 SHAPE = 480, 643
 SCALE = (32**2 / 0.75 / 0.2 / (480 * 643)) ** 0.5
 
@@ -139,9 +135,7 @@ DAMAGES = [cut_off, zeroed, half_written, shutil.rmtree, in_the_way, lambda cach
 
 
 @pytest.mark.parametrize('damage', DAMAGES)
-def test_views_do_not_depend_on_what_the_folder_holds(
-    photos: Path, tmp_path: Path, damage: Callable[[Path], object]
-) -> None:
+def test_the_folder_does_not_change_the_views(photos: Path, tmp_path: Path, damage: Callable[[Path], object]) -> None:
     dataset = data_set(photos, tmp_path / 'cache')
     expected = pixels(dataset)
     (whole,) = [copy.read_bytes() for copy in copies(tmp_path / 'cache')]
@@ -274,7 +268,5 @@ def test_views_that_no_copy_serves_are_refused(photos: Path, tmp_path: Path) -> 
     images = dict(type='ImageFolder', data_root=str(photos), pipeline=PIPELINE)
     flips = [PIPELINE[0], dict(PIPELINE[1], transforms=[[dict(type='RandomFlip', prob=0.5)]]), PIPELINE[2]]
     for dataset, views in ((images, 'pillow'), (dict(images, pipeline=flips), 'device')):
-        with pytest.raises(
-            UserError, match="`cache` needs views='device' and a pipeline of LoadImage and crops by Pillow"
-        ):
+        with pytest.raises(UserError, match="`cache` needs views='device' and a pipeline of LoadImage and crops by "):
             KeyedDataset(dataset, views, dict(folder=str(tmp_path), gigabytes=1))

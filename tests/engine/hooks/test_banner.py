@@ -122,8 +122,7 @@ def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_pa
     model = torch.nn.Module()
     model.backbone = torch.nn.Linear(1000, 1000, bias=False)
     wrapper = OptimWrapper(torch.optim.AdamW(model.parameters()))
-    text = banner(
-        caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
-    )
+    hooks = [CheckpointHook(max_keep_ckpts=2)]
+    text = banner(caplog, model=model, optim_wrapper=wrapper, hooks=hooks, work_dir=str(tmp_path))
     # Weights and two moments of 4 bytes each; a new file is written before an old one is removed.
     assert 'checkpoints of 12.0 MB, at most 3 at a time, which take 36.0 MB; the disk has ' in text

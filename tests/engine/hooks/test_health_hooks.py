@@ -63,7 +63,7 @@ def test_a_healthy_run_is_left_in_peace_to_the_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('gap', 'told'), [(0.16, False), (0.03, True)])
-def test_a_high_temperature_is_not_taken_for_guessing(
+def test_a_high_temperature_is_no_guessing(
     gap: float, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of APS on digits at a temperature of 1, whose 1-NN had 92%.
@@ -142,9 +142,8 @@ def test_other_objectives_are_listened_to() -> None:
     plain = dict(terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)], mixer=None, streams={})
     head = dict(type='DINOHead', in_channels=16, out_channels=32, hidden_channels=16, bottleneck_channels=8)
     dino = dict(type='DINODistillation', num_prototypes=32)
-    assert {'effective_rank', 'chance_level'} <= set(
-        listened(**plain, neck=head, predictor=None, objective=dino).first_term()
-    )
+    found = listened(**plain, neck=head, predictor=None, objective=dino).first_term()
+    assert {'effective_rank', 'chance_level'} <= set(found)
     cosine = listened(**plain, objective=dict(type='NegativeCosine')).first_term()
     assert {'effective_rank', 'similarity_gap'} <= set(cosine) and 'chance_level' not in cosine
     assert chance_level(NegativeCosine(), *[torch.zeros(1, 1)] * 2, None) is None

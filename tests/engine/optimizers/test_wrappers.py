@@ -20,9 +20,7 @@ def build_wrapper(model: ContrastiveLearner, kind: str = 'OptimWrapper', **param
         return FewGroupsConstructor(cfg, dict(flat_decay_mult=0.0, **paramwise))(model)
 
 
-@pytest.mark.parametrize(
-    'paramwise', [{}, dict(custom_keys={'predictor': dict(lr_mult=10.0)})], ids=['plain', 'custom']
-)
+@pytest.mark.parametrize('paramwise', [{}, dict(custom_keys={'predictor': dict(lr_mult=10.0)})])
 def test_groups_split_by_settings(paramwise: dict) -> None:
     """Position embedding and class token decay, 1-D parameters do not; the target is left out."""
     model = tiny.build()

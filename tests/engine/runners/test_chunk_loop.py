@@ -80,7 +80,7 @@ def test_every_chunk_is_a_step_of_its_own(straight: tuple[Runner, Recorder, Path
     assert not torch.equal(recorder.images[1], recorder.images[2])
 
 
-def test_a_run_resumed_between_two_steps_continues_within_the_batch(
+def test_a_run_resumed_between_two_steps_of_a_batch_goes_on(
     straight: tuple[Runner, Recorder, Path], tmp_path: Path
 ) -> None:
     runner, recorder, folder = straight

@@ -60,9 +60,8 @@ def test_a_position_that_the_run_cannot_have_is_refused(runner: Runner, stored: 
 def test_positions_that_runs_write(runner: Runner, stored: Path) -> None:
     for meta in (dict(), dict(iter=STEPS_PER_EPOCH + 2), dict(epoch=0), dict(steps_per_epoch=None)):
         assert 'finished' not in check(runner, stored, **meta)
-    assert 'at the end of the run (2 epochs), which is finished' in check(
-        runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH
-    )
+    told = check(runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH)
+    assert 'at the end of the run (2 epochs), which is finished' in told
 
 
 def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
