@@ -226,9 +226,8 @@ def test_commands_are_as_the_tools_read_them(page):
     for block in blocks(page, 'sh', 'bash', 'console'):
         for words in pages.commands(block.text) if not block.needs else []:
             pages.check_command(words, files)
-    unnamed = [
-        block.text for block in blocks(page, '') if re.match(r'(\$ |python |mixcl |tools/|make |pip )', block.text)
-    ]
+    command = r'(\$ |python |mixcl |tools/|make |pip )'
+    unnamed = [block.text for block in blocks(page, '') if re.match(command, block.text)]
     assert not unnamed, 'blocks of commands begin with ```sh'
 
 

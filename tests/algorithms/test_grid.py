@@ -12,9 +12,7 @@ SMALLEST_GRADIENT = 1e-12
 """Bound in float64: gradients of parameters that the loss depends on are far above, rounding errors below."""
 
 
-ON_BACKBONES = [
-    (host, backbone) for host in HOSTS for backbone in hosts.BACKBONES if (host, backbone) != ('ibot', 'resnet')
-]
+ON_BACKBONES = [(host, kind) for host in HOSTS for kind in hosts.BACKBONES if (host, kind) != ('ibot', 'resnet')]
 """Pairs of host and backbone; iBOT compares tokens, which a ResNet lacks."""
 
 

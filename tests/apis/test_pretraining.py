@@ -108,8 +108,9 @@ def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong
 
 
 def test_rate_and_seed_are_those_that_are_given(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
-    tiny(photos, tmp_path, lr=0.003, seed=5)
+    tiny(photos, tmp_path, lr=0.003, seed=5, batch_size=4)
     assert 'learning rate 0.003, as given' in logged(tmp_path) and ', seed 5, ' in logged(tmp_path)
+    assert 'met 1 unreadable training image(s), named above: 1 no image' in logged(tmp_path)
     assert ', seed 7, ' in logged(checkpoint.parent)
 
 

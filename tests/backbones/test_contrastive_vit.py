@@ -33,9 +33,8 @@ def drawn(count: int, kept: int, cells: int = 16) -> Tensor:
 
 def masked_reference(model: ContrastiveViT, batch: Tensor, tokens: Tensor) -> Tensor:
     """Return the class token of a pass in which all tokens stay, but none attends to a patch that is not kept."""
-    patches = functional.conv2d(
-        batch, model.patch_embed.projection.weight, model.patch_embed.projection.bias, stride=2
-    ).flatten(2)
+    projection = model.patch_embed.projection
+    patches = functional.conv2d(batch, projection.weight, projection.bias, stride=2).flatten(2)
     x = torch.cat([model.cls_token.expand(len(batch), -1, -1), patches.mT], dim=1) + model.pos_embed
     visible = torch.zeros(x.shape[:2], dtype=torch.bool)
     visible[:, 0] = True

@@ -55,9 +55,8 @@ def test_polygons_run_lengths_and_crowds_are_read_as_pycocotools_reads_them(shap
         sample = dataset[index]
         annotations = reference.loadAnns(reference.getAnnIds(imgIds=[sample['img_id']]))
         forms |= {type(one['segmentation']).__name__ for one in annotations}
-        assert [CLASSES[label] for label in sample['gt_bboxes_labels']] == [
-            reference.cats[one['category_id']]['name'] for one in annotations
-        ]
+        names = [reference.cats[one['category_id']]['name'] for one in annotations]
+        assert [CLASSES[label] for label in sample['gt_bboxes_labels']] == names
         assert sample['gt_ignore_flags'].tolist() == [bool(one['iscrowd']) for one in annotations]
         for mask, one in zip(sample['gt_masks'].masks, annotations, strict=True):
             assert np.array_equal(mask, reference.annToMask(one))

@@ -32,9 +32,7 @@ def drawn(query: str, key: str) -> tuple[Composition, Composition, Tensor, Tenso
     return of_queries, of_keys, vectors(len(of_queries), WIDTH, seed=1), vectors(len(of_keys), WIDTH, seed=2)
 
 
-ROW_KINDS = [
-    (among, negatives) for among in AMONG for negatives in NEGATIVES if among == 'batch' or negatives != 'none'
-]
+ROW_KINDS = [(among, kind) for among in AMONG for kind in NEGATIVES if among == 'batch' or kind != 'none']
 
 
 @pytest.mark.parametrize(('query', 'key'), PAIRS)

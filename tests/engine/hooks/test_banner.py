@@ -13,6 +13,7 @@ import torch
 from mmengine.config import Config
 from mmengine.optim import OptimWrapper
 from torch import nn
+from torch.optim import SGD, AdamW
 
 from mixcl.engine import BannerHook, CheckpointHook, MoCoLARS
 from mixcl.engine.hooks.banner import checkpoint_bytes
@@ -103,9 +104,7 @@ def test_the_rate_of_a_recipe(caplog: pytest.LogCaptureFixture) -> None:
     assert line(102401).startswith(scaled.format(102401) + few)
 
 
-@pytest.mark.parametrize(
-    'make', [torch.optim.AdamW, torch.optim.SGD, partial(torch.optim.SGD, momentum=0.9), partial(MoCoLARS, lr=0.1)]
-)
+@pytest.mark.parametrize('make', [AdamW, SGD, partial(SGD, momentum=0.9), partial(MoCoLARS, lr=0.1)])
 def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[..., torch.optim.Optimizer]) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(100, 500), torch.nn.BatchNorm1d(500), torch.nn.Linear(500, 100))
     model[2].requires_grad_(False)  # like a target encoder

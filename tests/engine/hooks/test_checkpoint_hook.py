@@ -42,9 +42,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
 
 def test_the_last_two_are_kept_with_their_checksums(finished: tuple[Path, list]) -> None:
     folder, _ = finished
-    assert {path.name for path in folder.glob('epoch*')} == {
-        f'epoch_{number}.pth{suffix}' for number in (2, 3) for suffix in ('', '.sha256')
-    }
+    kept = {f'epoch_{number}.pth{suffix}' for number in (2, 3) for suffix in ('', '.sha256')}
+    assert {path.name for path in folder.glob('epoch*')} == kept
     assert all(matches_checksum(path) for path in folder.glob('*.pth'))
 
 
