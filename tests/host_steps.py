@@ -30,9 +30,7 @@ MODELS = {
     'swav': hosts.swav(),
     'a term between patches': PATCHMIX
     | dict(
-        patches=dict(tokens=3),
-        terms=[*PATCHMIX['terms'], ('mix2', 'view2', 0.5, dict(level='patch'))],
-        swap_views=0.0,
+        patches=dict(tokens=3), terms=[*PATCHMIX['terms'], ('mix2', 'view2', 0.5, dict(level='patch'))], swap_views=0.0
     ),
     'aps': hosts.aps(),
     'aps without momentum': hosts.aps(target=dict(type='StopGrad')),

@@ -194,17 +194,7 @@ def dropping(config: dict, keep: float = 0.5) -> dict:
     return config | dict(streams=streams)
 
 
-HOSTS = dict(
-    moco_v1=moco_v1,
-    moco_v2=moco_v2,
-    moco_v3=moco_v3,
-    simclr=simclr,
-    byol=byol,
-    simsiam=simsiam,
-    dino=dino,
-    ibot=ibot,
-    swav=swav,
-)
+HOSTS = {host.__name__: host for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav)}
 
 MIXERS = dict(
     patchmix=dict(type='PatchMix', num_mix=3, patch_size=2),

@@ -1,8 +1,10 @@
-"""The same photos as a folder, a list, tar files and a data set of Hugging Face."""
+"""Images as bytes; the same photos as a folder, a list, tar files and a data set of Hugging Face."""
 
 import io
 import json
+import struct
 import tarfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +13,22 @@ from PIL import Image
 CLASSES = ('bee', 'ant', 'cat')
 
 
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def chunk(kind: bytes, data: bytes, error: int = 0) -> bytes:
+    """Return a chunk of a PNG, with bits of its checksum flipped where ``error`` has ones."""
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data) ^ error)
+
+
 def photo(seed: int, size: tuple[int, int] = (40, 32)) -> bytes:
     """Encode noise on one colour, which tells the classes apart."""
     random = np.random.default_rng(seed)
     pixels = random.integers(0, 60, (size[1], size[0], 3)) + np.eye(3, dtype=int)[seed % 3] * 180
-    file = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(file, 'JPEG' if seed % 2 else 'PNG')
-    return file.getvalue()
+    return encoded(Image.fromarray(pixels.astype(np.uint8)), 'JPEG' if seed % 2 else 'PNG')
 
 
 def photos(number: int) -> dict[str, bytes]:
@@ -26,8 +37,9 @@ def photos(number: int) -> dict[str, bytes]:
     return dict(sorted(found.items()))
 
 
-def write_folder(root: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
+def write_folder(root: Path, files: dict[str, bytes] | list[str]) -> Path:
+    """Write files below a folder; of a list of names, all are one photo."""
+    for name, content in (files if isinstance(files, dict) else dict.fromkeys(files, photo(0))).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     return root
@@ -52,9 +64,8 @@ def write_shards(folder: Path, files: dict[str, bytes], per_shard: int = 5) -> s
         for place, name in enumerate(members):
             key, label = name.rpartition('.')[0], name.partition('/')[0]
             content[name] = files[name]
-            content[f'{key}.{("cls", "json")[place % 2]}'] = (
-                json.dumps(dict(label=label)).encode() if place % 2 else label.encode()
-            )
+            text = json.dumps(dict(label=label)) if place % 2 else label
+            content[f'{key}.{("cls", "json")[place % 2]}'] = text.encode()
         write_tar(folder / f'shard-{number:03d}.tar', content)
     return str(folder / f'shard-{{000..{len(shards) - 1:03d}}}.tar')
 

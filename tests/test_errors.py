@@ -17,32 +17,18 @@ from mixcl.errors import UserError, printable, reported_to_user, with_options
 from mixcl.faults import noting_run
 
 
-@pytest.mark.parametrize(
-    ('rank', 'on_one_process_only', 'waits', 'says'),
-    [
-        (0, False, [], 'error: this cannot work\n'),
-        # A launcher ends all processes as soon as one has ended, before the first could report the error.
-        (1, False, [10], ''),
-        (1, True, [], 'error: this cannot work\n'),
-    ],
-    ids=['the first tells what all meet', 'others wait for it', 'who meets it alone tells'],
-)
-def test_one_process_tells(
-    rank: int,
-    on_one_process_only: bool,
-    waits: list,
-    says: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-) -> None:
-    waited: list[float] = []
-    monkeypatch.setenv('RANK', str(rank))
-    monkeypatch.setattr(time, 'sleep', waited.append)
-    error = UserError('this cannot work')
-    error.on_one_process_only = on_one_process_only
-    with pytest.raises(SystemExit) as exit_, reported_to_user():
-        raise error
-    assert exit_.value.code == 2 and waited == waits and capsys.readouterr().err == says
+def test_one_process_tells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    """The first tells what all meet, for which others wait: a launcher ends all as soon as one has ended."""
+    for rank, alone, waits in ((0, False, []), (1, False, [10]), (1, True, [])):
+        waited: list[float] = []
+        monkeypatch.setenv('RANK', str(rank))
+        monkeypatch.setattr(time, 'sleep', waited.append)
+        error = UserError('this cannot work')
+        error.on_one_process_only = alone
+        with pytest.raises(SystemExit) as exit_, reported_to_user():
+            raise error
+        assert exit_.value.code == 2 and waited == waits
+        assert capsys.readouterr().err == ('' if waits else 'error: this cannot work\n')
 
 
 class Doomed:
@@ -71,7 +57,7 @@ def fill() -> None:
         (fill, r'a file cannot be written \(No space left on device\): make room'),
     ],
 )
-def test_what_the_system_does_is_told_in_one_sentence(
+def test_what_the_system_does_is_one_sentence(
     meet: Callable[[], None], sentence: str, capsys: pytest.CaptureFixture
 ) -> None:
     on_sigterm = signal.getsignal(signal.SIGTERM)

@@ -11,14 +11,13 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
 from weights.damage import checksum, damaged
 
-from mixcl.errors import UserError
 from mixcl.files import (
     UNFINISHED,
     WholeFileBackend,
@@ -29,7 +28,6 @@ from mixcl.files import (
     write_with_checksum,
     written_whole,
 )
-from mixcl.weights.checkpoint import load_from_file, position_and_time
 
 FORK = multiprocessing.get_context('fork')
 
@@ -176,34 +174,18 @@ def test_one_process_or_thread_at_a_time_changes_a_locked_file(tmp_path: Path) -
     assert int(path.read_text()) == 160
 
 
-@pytest.mark.parametrize('kind', ['symbolic link', 'hard link', 'pipe', 'folder', 'no locks'])
-def test_a_lock_that_cannot_be_taken_is_said_and_left_alone(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize('kind', ['symlink_to', 'hardlink_to', 'pipe', 'no locks'])
+def test_a_lock_that_cannot_be_taken_is_left_alone(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside, lock = tmp_path / 'outside', tmp_path / 'a.lock'
     outside.write_text('precious')
-    make = {
-        'symbolic link': lambda: lock.symlink_to(outside),
-        'hard link': lambda: os.link(outside, lock),
-        'pipe': lambda: os.mkfifo(lock),
-        'folder': lock.mkdir,
-        'no locks': lambda: monkeypatch.setattr(fcntl, 'flock', without_locks),
-    }
-    make[kind]()
+    if kind == 'pipe':
+        os.mkfifo(lock)
+    elif kind == 'no locks':
+        monkeypatch.setattr(fcntl, 'flock', Mock(side_effect=OSError(errno.ENOLCK, 'No locks available')))
+    else:
+        getattr(lock, kind)(outside)
     with locked(tmp_path / 'a') as failure:
         assert isinstance(failure, OSError)
     with written_whole(tmp_path / 'a') as file:
         file.write(b'new')
     assert (tmp_path / 'a').read_bytes() == b'new' and outside.read_text() == 'precious'
-
-
-def without_locks(*_: object) -> None:
-    raise OSError(errno.ENOLCK, 'No locks available')
-
-
-def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / 'epoch_1.pth')
-    assert not is_whole(tmp_path / 'epoch_1.pth')
-    for read in (partial(position_and_time, in_epochs=True), load_from_file):
-        with pytest.raises(UserError, match=r'no checkpoint file|cannot be read as the checkpoint of a run'):
-            read(tmp_path / 'epoch_1.pth')

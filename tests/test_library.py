@@ -91,9 +91,8 @@ def test_lightning() -> None:
     model = names['Pretraining'](**eval(f'dict({settings}\n)'))
     before = [parameter.clone() for parameter in model.learner.target.backbone.parameters()]
     loader = torch.utils.data.DataLoader([[torch.rand(3, 32, 32), torch.rand(3, 32, 32)] for _ in range(16)], 8)
-    trainer = lightning.Trainer(
-        max_epochs=1, accelerator='cpu', logger=False, enable_checkpointing=False, enable_progress_bar=False
-    )
+    quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False)
+    trainer = lightning.Trainer(max_epochs=1, accelerator='cpu', **quiet)
     trainer.fit(model, loader)
     assert trainer.global_step == 2
     after = model.learner.target.backbone.parameters()

@@ -118,16 +118,6 @@ def test_configs_by_name_and_scope_from_an_empty_folder(programs: Path, tmp_path
     assert re.search(r'num_mix = 3  # \S+/_base_/methods/patchmix\.py\n', own.stdout)
 
 
-@pytest.mark.long
-def test_a_config_that_inherits_one_by_scope_trains(programs: Path, tmp_path: Path) -> None:
-    small = 'batch = 64\ntrain_dataloader = dict(num_workers=0, dataset=dict(dataset=dict(indices=128)))'
-    (tmp_path / 'mine.py').write_text(
-        f"_base_ = 'mixcl::patchmix/vit-xs4_digits.py'\nschedule = dict(epochs=1)\n{small}\n"
-    )
-    done = run(programs, tmp_path, 'mixcl', 'train', 'mine.py', '--no-validate', '--cfg-options', TINY[0])
-    assert done.returncode == 0 and (tmp_path / f'work_dirs/{tmp_path.name}/mine/epoch_1.pth').exists(), done.stderr
-
-
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
     """Write 300 photos of all sizes and formats; the last are smaller copies of the first, and one is damaged."""

@@ -104,8 +104,7 @@ def test_a_run_of_two_processes_keys_its_steps_by_rank_and_keeps_the_weights_tog
     for rank, found in enumerate((first, second)):
         assert found['steps'] == [(seed, step, rank) for step in range(4)]
     for epoch in range(2):
-        seen = [
-            key for found in (first, second) for batch in found['images'][2 * epoch : 2 * epoch + 2] for key in batch
-        ]
+        steps = slice(2 * epoch, 2 * epoch + 2)
+        seen = [key for found in (first, second) for batch in found['images'][steps] for key in batch]
         assert len(set(seen)) == 32 and {key[:2] for key in seen} == {(seed, epoch)}
     torch.testing.assert_close(first['state'], second['state'], rtol=0, atol=0)

@@ -139,14 +139,6 @@ def test_local_crops_are_stacked_and_mixed_each_on_its_own():
     assert model.passes_per_image() == (7, 2)
 
 
-def test_feature_std_shows_a_collapse():
-    model = tiny.build()
-    healthy = model(views(), mode='loss')['feature_std']
-    torch.nn.init.zeros_(model.backbone.ln1.weight)
-    torch.nn.init.ones_(model.backbone.ln1.bias)
-    assert healthy > 0.1 and model(views(), mode='loss')['feature_std'] < 1e-3
-
-
 def test_the_target_starts_from_the_initialised_online_weights_and_both_give_features():
     model = tiny.build().eval()
     images = views()[0]
@@ -187,13 +179,9 @@ def test_weights_of_a_mixer_are_trained_and_saved() -> None:
     assert found is model.recipe.mixer.brightness and found.grad.abs() > 0
 
 
-@pytest.mark.parametrize(
-    ('mixer', 'moves_pixels'), [(None, True), ('patchmix', True), ('cutmix', True), ('mixup', False)]
-)
+@pytest.mark.parametrize(('mixer', 'moves_pixels'), [(None, True), ('patchmix', True), ('mixup', False)])
 @pytest.mark.parametrize('backbone', hosts.BACKBONES)
-def test_views_in_half_precision_change_no_bit_under_autocast(
-    mixer: str | None, moves_pixels: bool, backbone: str
-) -> None:
+def test_views_in_half_precision_change_no_bit(mixer: str | None, moves_pixels: bool, backbone: str) -> None:
     statistics = dict(mean=[100.0, 110.0, 120.0], std=[51.0, 52.0, 53.0])
     model = hosts.build(
         hosts.moco_v3(hosts.MIXERS[mixer] if mixer else None, backbone),

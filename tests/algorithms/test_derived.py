@@ -7,7 +7,6 @@ import hosts
 import masked
 import pytest
 import torch
-from backbones.small_models import images
 from backbones.small_models import timm as by_name
 
 from mixcl.errors import UserError
@@ -34,15 +33,6 @@ DIGITS: dict[str, dict[str, dict[str, int]]] = dict(
     swav=dict(neck=dict(in_channels=96), objective=dict(channels=128)),
 )
 """What follows from the rest of a method's config of digits, by hand."""
-BY_HAND = dict(
-    timm_vit=(dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=96), 96, 16),
-    naflex=(dict(type='TimmBackbone', name='naflexvit_base_patch16_gap', arguments=dict(depth=2), img_size=64), 64, 16),
-    resnet=(by_name('resnet18'), 64, None),
-    convnext=(by_name('convnext_atto'), 64, None),
-    swin=(dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', img_size=64), 64, None),
-    torchvision=(dict(type='TorchvisionBackbone', name='vit_b_32', img_size=64), 64, 32),
-)
-"""Backbones that someone writes into a config, the size of their images, and their patches."""
 
 
 def without_what_follows(model: dict) -> dict:
@@ -122,17 +112,6 @@ def test_the_decoder_of_a_hierarchical_transformer() -> None:
     head = masked.ALGORITHMS['simmim']['head'] | dict(patch_size=4)
     neck = dict(type='mmpretrain.SimMIMLinearDecoder', in_channels=768, encoder_stride=32)
     assert_equal_without(dict(type='SimMIM', backbone=backbone, neck=neck, head=head))
-
-
-@pytest.mark.parametrize('name', BY_HAND)
-def test_a_backbone_written_into_a_config_trains(name: str) -> None:
-    backbone, size, patch = BY_HAND[name]
-    config = without_what_follows(hosts.moco_v3(dict(type='PatchMix', num_mix=2)))
-    config['mixer'] |= {} if patch else dict(patch_size=16)
-    model = hosts.build(config, backbone=backbone)
-    assert model.recipe.mixer.patch_size == (patch or 16)
-    losses = model([images(size), images(size).flip(3)], mode='loss')
-    assert all(value.isfinite() for value in losses.values())
 
 
 def test_a_backbone_that_cannot_be_asked_needs_the_width() -> None:

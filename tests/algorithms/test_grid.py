@@ -12,9 +12,7 @@ SMALLEST_GRADIENT = 1e-12
 """Bound in float64: gradients of parameters that the loss depends on are far above, rounding errors below."""
 
 
-ON_BACKBONES = [
-    (host, backbone) for host in HOSTS for backbone in hosts.BACKBONES if (host, backbone) != ('ibot', 'resnet')
-]
+ON_BACKBONES = [(host, kind) for host in HOSTS for kind in hosts.BACKBONES if (host, kind) != ('ibot', 'resnet')]
 """Pairs of host and backbone; iBOT compares tokens, which a ResNet lacks."""
 
 
@@ -22,9 +20,8 @@ ON_BACKBONES = [
 @pytest.mark.parametrize(('host', 'backbone'), ON_BACKBONES)
 def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone: str) -> None:
     torch.manual_seed(0)
-    step_moves_every_parameter(
-        hosts.build(HOSTS[host](MIXERS[mixer], backbone)), hosts.without_gradient(host, backbone)
-    )
+    model = hosts.build(HOSTS[host](MIXERS[mixer], backbone))
+    step_moves_every_parameter(model, hosts.without_gradient(host, backbone))
 
 
 @pytest.mark.parametrize('host', sorted(set(HOSTS) - {'ibot'}))

@@ -31,9 +31,8 @@ def contrastive(temperature: float) -> dict:
 
 
 def predicting(*args: int, **settings) -> dict:
-    return dict(
-        type='LatentPredictHead', predictor=mlp(CHANNELS, *args, **settings), loss=dict(type='CosineSimilarityLoss')
-    )
+    predictor = mlp(CHANNELS, *args, **settings)
+    return dict(type='LatentPredictHead', predictor=predictor, loss=dict(type='CosineSimilarityLoss'))
 
 
 NO_AFFINE = dict(with_last_bn_affine=False)

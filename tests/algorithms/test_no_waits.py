@@ -93,9 +93,8 @@ def test_hosts_and_mixers(name: str) -> None:
     """Terms between images and patches, masks, dropped patches, queues, joint streams; with clipped gradients."""
     preprocessor = dict(type='mixcl.ViewPreprocessor', mean=[0.0] * 3, std=[1.0] * 3)
     model = hosts.build(GRID[name], data_preprocessor=preprocessor)
-    batch = dict(
-        inputs=[crops.float() for crops in hosts.crops(model, BATCH)], data_samples=hosts.samples(model, BATCH)
-    )
+    crops = [crop.float() for crop in hosts.crops(model, BATCH)]
+    batch = dict(inputs=crops, data_samples=hosts.samples(model, BATCH))
     wrapper = dict(type='mixcl.OptimWrapper', optimizer=dict(type='AdamW', lr=0.1), clip_grad=dict(max_norm=1.0))
     model = model.to(DEVICE).train()
     take_step(model, build_optim_wrapper(model, wrapper), batch)

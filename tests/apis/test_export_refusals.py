@@ -70,7 +70,7 @@ def wrong(name: str, value: object) -> Callable:
         ('depth', 3, 'timm does not load it'),
     ],
 )
-def test_the_check_finds_what_is_wrong(
+def test_the_check_finds_it(
     name: str, value: object, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = save(tmp_path / 'some.pth', 'vit', backbone=drawn(BACKBONES['vit']).state_dict())

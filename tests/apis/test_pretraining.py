@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
@@ -25,7 +24,6 @@ from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.subject import read_subject
 from mixcl.shipped import config_of, name_of, named_by_data
-from mixcl.visualization.canvas import write
 from mixcl.visualization.pictured import Pictured
 
 TINY = {
@@ -58,9 +56,7 @@ def checkpoint(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny(photos, tmp_path_factory.mktemp('run'))
 
 
-def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_settings(
-    photos: Path, checkpoint: Path
-) -> None:
+def test_a_run_called_again_is_continued_and_refused_with_other_settings(photos: Path, checkpoint: Path) -> None:
     written = checkpoint.stat().st_mtime_ns
     assert checkpoint.name == 'epoch_1.pth' and tiny(photos, checkpoint.parent) == checkpoint
     assert checkpoint.stat().st_mtime_ns == written
@@ -85,35 +81,16 @@ def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, 
     shutil.copytree(photos, tmp_path / 'photos')
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     (tmp_path / 'photos/07.png').rename(tmp_path / 'photos/97.png')
+    told = r'the digest of the training images .*; new: 97\.png; gone: 07\.png\. .* another folder .*`allow_changes`'
     for epochs in (1, 10):
-        told = (
-            r'the digest of the training images .*; new: 97\.png; gone: 07\.png\. .* another folder .*`allow_changes`'
-        )
         with pytest.raises(UserError, match=told):
             tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
-    (tmp_path / 'photos/97.png').rename(tmp_path / 'photos/07.png')
-    Image.new('RGB', (9, 9)).save(tmp_path / 'photos/x.png')
-    with pytest.raises(UserError, match=r'run: the number of training images was 20 and is 21 now.*; new: x\.png\. '):
-        tiny(tmp_path / 'photos', tmp_path / 'run')
 
 
-def test_figures_within_the_folder_of_photos_do_not_keep_a_run_from_going_on(photos: Path, tmp_path: Path) -> None:
-    for out in (tmp_path / 'one/run', tmp_path / 'two'):  # below the photos, and beside them
-        folder = Path(shutil.copytree(photos, tmp_path / out.relative_to(tmp_path).parts[0]))
-        (written,) = {tiny(folder, out)}
-        for figure in (out / 'map.png', out / 'mine.png' if out != folder else out / 'mix.png', folder / 'keys.png'):
-            write(Figure(), figure)
-        assert tiny(folder, out) == written
-
-
-def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
-    photos: Path, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_finished_run_goes_on_with_more_epochs_and_warm_up(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     longer = tiny(photos, tmp_path / 'run', epochs=10)
     assert longer.name == 'epoch_10.pth' and torch.load(longer, weights_only=True)['meta']['iter'] == 20
-    with pytest.raises(UserError, match='batch_size was 8 and is 4 now'):
-        tiny(photos, tmp_path / 'run', epochs=20, batch_size=4)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +108,9 @@ def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong
 
 
 def test_rate_and_seed_are_those_that_are_given(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
-    tiny(photos, tmp_path, lr=0.003, seed=5)
+    tiny(photos, tmp_path, lr=0.003, seed=5, batch_size=4)
     assert 'learning rate 0.003, as given' in logged(tmp_path) and ', seed 5, ' in logged(tmp_path)
+    assert 'met 1 unreadable training image(s), named above: 1 no image' in logged(tmp_path)
     assert ', seed 7, ' in logged(checkpoint.parent)
 
 
@@ -202,8 +180,8 @@ def test_preprocess_is_what_torchvision_would_do(photos: Path, checkpoint: Path)
         torch.testing.assert_close(preprocess(image), wanted(image.convert('RGB')), rtol=0, atol=1e-5)
 
 
-def test_training_and_embed_see_transparent_pictures_on_the_background_of_the_run(photos: Path, tmp_path: Path) -> None:
-    """Weights and features are those of pictures that Pillow has composited before."""
+def test_transparent_pictures_are_embedded_on_the_background_of_the_run(photos: Path, tmp_path: Path) -> None:
+    """Features are those of pictures that Pillow has composited before."""
     colour, random = (10, 200, 30), np.random.default_rng(0)
     for folder in ('hidden', 'seen'):
         (tmp_path / folder).mkdir()
@@ -216,15 +194,9 @@ def test_training_and_embed_see_transparent_pictures_on_the_background_of_the_ru
     hidden = tiny(tmp_path / 'hidden', tmp_path / 'a', background=colour)
     (log,) = (tmp_path / 'a').glob('*/*.log')
     assert '  19 of 19 images looked at have transparency, shown on rgb(10, 200, 30)\n' in log.read_text()
-    seen = tiny(tmp_path / 'seen', tmp_path / 'b')
-    weights = [torch.load(path, weights_only=True)['state_dict'] for path in (hidden, seen)]
-    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
-    names = [path.name for path in sorted((tmp_path / 'seen').iterdir())]
-    expected = mixcl.embed(seen, [tmp_path / 'seen' / name for name in names])
-    files = [tmp_path / 'hidden' / name for name in names]
+    files = sorted((tmp_path / 'hidden').iterdir())
     for images in (files, [Image.open(path) for path in files]):
-        np.testing.assert_array_equal(mixcl.embed(hidden, images), expected)
-    assert np.abs(mixcl.embed(seen, files) - expected).max() > 1e-3, 'on white they are others'
+        np.testing.assert_array_equal(mixcl.embed(hidden, images), mixcl.embed(hidden, tmp_path / 'seen'))
 
 
 @pytest.mark.parametrize('images', [[3], [np.zeros((4, 4, 3))], [np.zeros((4, 4, 2), np.uint8)], 'photos', None, 3])

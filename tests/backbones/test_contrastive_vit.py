@@ -33,9 +33,8 @@ def drawn(count: int, kept: int, cells: int = 16) -> Tensor:
 
 def masked_reference(model: ContrastiveViT, batch: Tensor, tokens: Tensor) -> Tensor:
     """Return the class token of a pass in which all tokens stay, but none attends to a patch that is not kept."""
-    patches = functional.conv2d(
-        batch, model.patch_embed.projection.weight, model.patch_embed.projection.bias, stride=2
-    ).flatten(2)
+    projection = model.patch_embed.projection
+    patches = functional.conv2d(batch, projection.weight, projection.bias, stride=2).flatten(2)
     x = torch.cat([model.cls_token.expand(len(batch), -1, -1), patches.mT], dim=1) + model.pos_embed
     visible = torch.zeros(x.shape[:2], dtype=torch.bool)
     visible[:, 0] = True
@@ -84,14 +83,15 @@ def test_gradients_are_mmpretrains_where_the_last_block_computes_the_class_token
 
 
 def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
-    """14 x 14 positions become 6 x 6; each holds its row and column, which linear interpolation keeps."""
+    """14 x 20 positions become 6 x 5; each holds its row and column, which linear interpolation keeps."""
     for offset in (0.1, 0.0):
-        model = vit(img_size=28, position_offset=offset, interpolate_mode='bilinear')
-        rows, columns = torch.meshgrid(torch.arange(14.0), torch.arange(14.0), indexing='ij')
-        model.pos_embed.data[0, 1:, 0], model.pos_embed.data[0, 1:, 1] = rows.flatten(), columns.flatten()
-        places = (torch.arange(6, dtype=torch.float64) + 0.5) * 14 / (6 + offset) - 0.5
-        found = model.positions((6, 6))[0, 1:, :2].unflatten(0, (6, 6))
-        torch.testing.assert_close(found, torch.cartesian_prod(places, places).unflatten(0, (6, 6)))
+        model = vit(img_size=(28, 40), position_offset=offset, interpolate_mode='bilinear')
+        model.pos_embed.data[0, 1:, :2] = torch.cartesian_prod(torch.arange(14.0), torch.arange(20.0))
+        places = [
+            (torch.arange(new, dtype=torch.float64) + 0.5) * old / (new + offset) - 0.5
+            for new, old in ((6, 14), (5, 20))
+        ]
+        torch.testing.assert_close(model.positions((6, 5))[0, 1:, :2], torch.cartesian_prod(*places))
 
 
 def test_pooled_patches_are_those_that_were_kept() -> None:

@@ -47,9 +47,8 @@ def test_timm_gets_the_size_of_images_where_it_takes_one(name: str, arguments: d
     backbone = MODELS.build(by_name(name, **arguments) | dict(img_size=96, drop_path_rate=0.1))
     assert backbone.arguments == arguments | taken
     reference = timm.create_model(name, num_classes=0, **taken | arguments)
-    assert [(key, value.shape) for key, value in backbone.model.state_dict().items()] == [
-        (key, value.shape) for key, value in reference.state_dict().items()
-    ]
+    states = backbone.model.state_dict(), reference.state_dict()
+    assert len({tuple((key, value.shape) for key, value in state.items()) for state in states}) == 1
     if name != 'vit_tiny_patch16_224' or taken:  # local crops, too
         assert backbone.eval()(images(48, batch=1))[0].shape[0] == 1
 

@@ -110,13 +110,6 @@ def test_mixed_precision_costs_a_kernel_forward_and_one_backward() -> None:
     assert torch.equal(of_branch, (above * mask).bfloat16())
 
 
-def test_a_copy_without_drop_path_modules_draws_nothing() -> None:
-    model = copy.deepcopy(vit(0.5))
-    for layer in model.layers:
-        layer.attn.out_drop = layer.ffn.dropout_layer = torch.nn.Identity()
-    assert drop_path_masks(model.layers, torch.zeros(2, 1)) == [(None, None)] * 3
-
-
 @pytest.mark.parametrize('size', [(8, 12), (11, 9)])
 def test_patches_are_those_of_a_convolution(size: tuple[int, int]) -> None:
     """Also where the last patches are cut, which a convolution leaves out."""

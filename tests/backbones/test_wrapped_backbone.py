@@ -83,9 +83,8 @@ def test_depths_are_those_of_timm(name: str) -> None:
     # timm counts the head, which is missing here, as a depth of its own; so do we.
     model = copy.deepcopy(backbone.model)
     model.head.fc = nn.Linear(2, 2)
-    scales = {
-        id(p): group['lr_scale'] for group in param_groups_layer_decay(model, layer_decay=0.5) for p in group['params']
-    }
+    groups = param_groups_layer_decay(model, layer_decay=0.5)
+    scales = {id(p): group['lr_scale'] for group in groups for p in group['params']}
     for key, parameter in model.named_parameters():
         depth, number = backbone.get_layer_depth(f'backbone.model.{key}', 'backbone.')
         assert 0.5 ** (number - 1 - depth) == scales[id(parameter)], key
@@ -124,17 +123,15 @@ def test_low_rank_updates_alone_are_trained(name: str) -> None:
     torch.testing.assert_close(model.backbone.eval()(images(size))[0], plain.eval()(images(size))[0])
     model.train()
     moved = gradients(model, size)
-    assert {key for key, has_one in moved.items() if has_one} == {
-        key for key in moved if 'lora_B' in key
-    }  # B starts at zero, so A gets no gradient
+    trained = {key for key, has_one in moved.items() if has_one}
+    assert trained == {key for key in moved if 'lora_B' in key}, 'B starts at zero, so A gets no gradient'
     own, others = model.backbone.state_dict().keys(), plain.state_dict().keys()
     assert others <= own and all('.lora_' in key for key in own - others)
     for key, parameter in model.backbone.named_parameters():
         if 'lora_B' in key:
             nn.init.normal_(parameter, std=0.1)
-    merged = timm.create_model(
-        plain.model.default_cfg['architecture'], num_classes=0, **MODELS_AND_WIDTHS[name][0]['arguments']
-    )
+    architecture = plain.model.default_cfg['architecture']
+    merged = timm.create_model(architecture, num_classes=0, **MODELS_AND_WIDTHS[name][0]['arguments'])
     merged.load_state_dict(model.backbone.plain_model().state_dict())
     model.eval()
     torch.testing.assert_close(merged.eval()(images(size)), model.backbone(images(size))[0], rtol=1e-4, atol=1e-5)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -46,9 +45,8 @@ def test_a_method_differs_from_its_host_in_its_rows_alone(method: str) -> None:
     if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others share views with these
         try_views(cfg, model)
     host = METHODS[method].host
-    assert default_encoder(cfg.config_name, cfg.model.backbone) == (
-        'online' if METHODS[method].backbone == 'resnet' else 'target'
-    )
+    encoder = 'online' if METHODS[method].backbone == 'resnet' else 'target'
+    assert default_encoder(cfg.config_name, cfg.model.backbone) == encoder
     if host:
         own, other = cfg.to_dict(), config_of(host).to_dict()
         differing = {key for key in own['model'] | other['model'] if own['model'].get(key) != other['model'].get(key)}
@@ -166,12 +164,9 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     evidence_page.write(tmp_path, found)
     text = (tmp_path / 'evidence.md').read_text()
     assert '2 verdicts' in text and 'kNN +4.8 (T3) |' in text and (tmp_path / 'mixing.png').stat().st_size > 5000
-    (line,) = [
-        line for line in text.splitlines() if line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target')
-    ]
-    assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
-        '| 4400 | 1.00 |  |'
-    )
+    of_host = '| mocov3, 1.125 x epochs | temperature 0.4 | target'
+    (line,) = [line for line in text.splitlines() if line.startswith(of_host)]
+    assert line.startswith(f'{of_host} | 3 | 80.0 ± 0.0 |') and line.endswith('| 4400 | 1.00 |  |')
     # Three seeds each of two methods, random and scratch; three baselines with one seed.
     assert '| Mixing | 15 | 15 |' in text
     (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]
@@ -193,22 +188,14 @@ WHOLE = '{"key": "a", "settings": [], "seconds": 1, "encoder": "online", "accura
 @pytest.mark.parametrize(
     'text',
     [
-        *('{', '[]', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
-        *(WHOLE + '"answers": {"target": {}}}', WHOLE.replace('"few": 1', '') + '"answers": {}}'),
+        *('{', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
+        WHOLE + '"answers": {"target": {}}}',
     ],
 )
 def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     state = evidence.State(tmp_path)
     (state.results / 'a.json').write_text(text)
     assert state.found() == {} and 'a.json is damaged and counts as not done' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize('minutes', ['nan', 'inf', '0', '-1'])
-def test_minutes_that_are_none(minutes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(sys, 'argv', ['evidence.py', '--minutes', minutes, '--out', 'a'])
-    with pytest.raises(SystemExit):
-        evidence.parse_arguments()
-    assert f'must be a number of minutes above 0, not {minutes}' in capsys.readouterr().err
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
@@ -218,32 +205,6 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
     (state.results / f'{run.name}.json').write_text(json.dumps(result(run, 0.5)))
     with state.taken(run) as ours:
         assert not ours, 'it is done'
-
-
-@pytest.mark.parametrize('succeeds', [True, False])
-def test_a_process_waits_for_the_choice_of_another_one_unless_it_fails(
-    succeeds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state, found = evidence.State(tmp_path), done_in_order(TABLE)
-    last = next(run for run in wanted((TABLE,), {}) if run.method == 'patchmix')
-    opened = {key for key in found if key.startswith('patchmix-temperature0.4-digits-200e-s')}
-    left, looks, done = {last.key(), *opened}, [], []
-    monkeypatch.setattr(evidence, 'TABLES', (TABLE,))
-    monkeypatch.setattr(state, 'found', lambda: {key: one for key, one in found.items() if key not in left})
-    monkeypatch.setattr(evidence, 'perform', lambda run, *_: (left.discard(run.key()), done.append(run.name)))
-    other = evidence.State(tmp_path).taken(last)
-    other.__enter__()
-
-    def sleep(seconds: float) -> None:
-        looks.append(seconds)
-        assert len(looks) < 3
-        if succeeds:
-            left.discard(last.key())
-        other.__exit__(None, None, None)
-
-    monkeypatch.setattr(evidence.time, 'sleep', sleep)
-    assert evidence.work(state, ['patchmix'], time.monotonic() + 1000) == (False, [])
-    assert done == [f'patchmix-temperature0.4-digits-200e-s{seed}' for seed in range(3)] * succeeds and len(looks) == 1
 
 
 SMALL = """

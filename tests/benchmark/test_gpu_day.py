@@ -55,15 +55,10 @@ def test_a_day_ends_in_time_whatever_dies_or_hangs(parts: dict[str, float], tmp_
     became = {part: day.do(part) for part in parts}
     day.close()
     assert time.time() - begun < 30
-    assert became == {
-        'good': 'done',
-        'dies': 'died with status -6',
-        'after': 'done',
-        'hangs': 'killed after 3 s',
-        'fails': 'failed: ValueError',
-        'costly': 'not begun: too little time',
-        'small': 'done',
-    }
+    assert became == dict(
+        good='done', dies='died with status -6', after='done', hangs='killed after 3 s', fails='failed: ValueError',
+        costly='not begun: too little time', small='done',
+    )  # fmt: skip
     processes = {line['part']: line['number'] for line in day.lines() if 'number' in line}
     assert processes['good'] == processes['dies'] and processes['fails'] == processes['small']  # one for many parts
     assert len(set(processes.values())) == 3
@@ -118,9 +113,7 @@ def test_traffic_counts_what_is_read_and_written() -> None:
 def test_a_gpu_is_idle_while_no_kernel_runs() -> None:
     def event(start: float, end: float, annotation: bool = False) -> SimpleNamespace:
         return SimpleNamespace(
-            time_range=SimpleNamespace(start=start, end=end),
-            device_type=DeviceType.CUDA,
-            is_user_annotation=annotation,
+            time_range=SimpleNamespace(start=start, end=end), device_type=DeviceType.CUDA, is_user_annotation=annotation
         )
 
     assert idle_share([event(0, 4), event(2, 3), event(6, 8), event(7, 10), event(0, 10, True)]) == pytest.approx(0.2)
@@ -137,9 +130,7 @@ def test_every_item_runs_on_a_cpu(tmp_path: Path) -> None:
     names = ['start', 'ceilings', 'right', 'steps:simclr', 'profile', 'end-to-end:8', 'compiled:simclr']
     command = [sys.executable, 'tools/benchmark/gpu_day.py', '--device', 'cpu', '--minutes', '14', '--out', tmp_path]
     environment = {name: value for name, value in ENVIRONMENT.items() if name != 'PYTHONPATH'}
-    ran = subprocess.run(
-        [*command, '--only', *names], cwd=ROOT, env=environment, check=False, capture_output=True, text=True
-    )
+    ran = subprocess.run([*command, '--only', *names], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, (ran.stdout, (tmp_path / 'worker.log').read_text()[-2000:])
     lines = [json.loads(line) for line in (tmp_path / 'figures.jsonl').read_text().splitlines()]
     assert {line['part'].partition(':')[0] for line in lines if line.get('became') == 'done'} == ITEMS.keys()

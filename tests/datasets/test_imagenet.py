@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from own_sources import write_folder
 
 from mixcl.datasets import ImageNet1K, ImageNet100, TinyImageNet
 from mixcl.datasets.imagenet import imagenet_classes
@@ -17,11 +18,11 @@ def labels(root: Path) -> list[int]:
     return [image['gt_label'] for image in ImageNet1K(data_root=str(root), split='val')]
 
 
-def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
+def test_one_folder_per_class(tmp_path: Path) -> None:
     names = imagenet_classes()
     for name in names:
         (tmp_path / 'val' / name).mkdir(parents=True)
-    write_images(tmp_path, [f'val/{names[7]}/1.png'])
+    write_folder(tmp_path, [f'val/{names[7]}/1.png'])
     check_layout(tmp_path)
     assert labels(tmp_path) == [7]
     (tmp_path / 'val/.cache').mkdir()  # mmpretrain counts hidden folders
@@ -31,8 +32,8 @@ def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
         check_layout(tmp_path, 'train')
 
 
-def test_listed_images_need_no_folders(tmp_path: Path, write_images) -> None:
-    write_images(tmp_path, ['val/1.JPEG', 'val/2.JPEG'])
+def test_listed_images_need_no_folders(tmp_path: Path) -> None:
+    write_folder(tmp_path, ['val/1.JPEG', 'val/2.JPEG'])
     with pytest.raises(UserError, match='but 1000 are missing'):
         check_layout(tmp_path)
     (tmp_path / 'meta').mkdir()
@@ -41,9 +42,9 @@ def test_listed_images_need_no_folders(tmp_path: Path, write_images) -> None:
     assert labels(tmp_path) == [65, 970]
 
 
-def test_imagenet100_is_a_list_of_classes(tmp_path: Path, write_images) -> None:
+def test_imagenet100_is_a_list_of_classes(tmp_path: Path) -> None:
     wnids = [f'n{number:03d}' for number in range(103)]
-    write_images(tmp_path, [f'train/{wnid}/{wnid}_1.JPEG' for wnid in wnids])
+    write_folder(tmp_path, [f'train/{wnid}/{wnid}_1.JPEG' for wnid in wnids])
     (tmp_path / 'imagenet100.txt').write_text('\n'.join(wnids[3:]) + '\n')
     images = ImageNet100(str(tmp_path))
     assert images.get_gt_labels().tolist() == list(range(100)) and images.metainfo['classes'] == tuple(wnids[3:])
@@ -57,9 +58,9 @@ def test_imagenet100_is_a_list_of_classes(tmp_path: Path, write_images) -> None:
         ImageNet100(str(tmp_path))
 
 
-def test_both_splits_of_tiny_imagenet(tmp_path: Path, write_images) -> None:
+def test_both_splits_of_tiny_imagenet(tmp_path: Path) -> None:
     images = [f'train/{wnid}/images/{wnid}_{number}.JPEG' for wnid in ('n02', 'n01') for number in range(3)]
-    write_images(tmp_path, [*images, 'val/images/val_0.JPEG', 'val/images/val_1.JPEG'])
+    write_folder(tmp_path, [*images, 'val/images/val_0.JPEG', 'val/images/val_1.JPEG'])
     (tmp_path / 'train/n01/n01_boxes.txt').write_text('')
     (tmp_path / 'val/val_annotations.txt').write_text('val_0.JPEG\tn02\t0\t0\t7\t7\nval_1.JPEG\tn01\t0\t0\t7\t7\n')
     train, val = TinyImageNet(str(tmp_path)), TinyImageNet(str(tmp_path), split='val')

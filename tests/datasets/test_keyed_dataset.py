@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from mmengine.dataset import default_collate
+from own_sources import write_folder
 from torch.utils.data import DataLoader
 
 from mixcl.datasets import KeyedDataset, KeyedSampler, SampleKey, SyntheticImages, ViewPreprocessor
@@ -48,9 +49,8 @@ def views_of_epochs(first: int = 0, views: str = 'pillow', **options: object) ->
 
 @pytest.mark.parametrize(('workers', 'views'), [(1, 'pillow'), (2, 'pillow'), (2, 'device')])
 def test_views_do_not_depend_on_the_workers(workers: int, views: str) -> None:
-    assert views_of_epochs(views=views, num_workers=workers, persistent_workers=workers > 1) == views_of_epochs(
-        views=views
-    )
+    found = views_of_epochs(views=views, num_workers=workers, persistent_workers=workers > 1)
+    assert found == views_of_epochs(views=views)
 
 
 def test_every_view_of_every_epoch_differs_and_a_resumed_run_sees_the_same() -> None:
@@ -61,8 +61,8 @@ def test_every_view_of_every_epoch_differs_and_a_resumed_run_sees_the_same() -> 
     assert views_of_epochs(first=1) == [second, third]
 
 
-def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path: Path, write_images) -> None:
-    write_images(tmp_path, [f'{number}.png' for number in range(2, 8)])
+def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path: Path) -> None:
+    write_folder(tmp_path, [f'{number}.png' for number in range(2, 8)])
     (tmp_path / '0.png').write_text('no image')
     (tmp_path / '1.png').touch()
     dataset = folder(tmp_path)
@@ -77,9 +77,7 @@ def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path:
 
 
 @pytest.mark.parametrize(('num_images', 'attempts', 'num_workers'), [(3, 3, 0), (30, 20, 1)])
-def test_one_sentence_when_no_image_can_be_read(
-    tmp_path: Path, num_images: int, attempts: int, num_workers: int
-) -> None:
+def test_one_sentence_if_no_image_can_be_read(tmp_path: Path, num_images: int, attempts: int, num_workers: int) -> None:
     for number in range(num_images):
         (tmp_path / f'{number}.jpg').touch()
     with pytest.raises(UserError) as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from own_sources import write_folder
 
 from mixcl.datasets import Digits, KeyedDataset, LabelledSubset, SampleKey
 from mixcl.datasets.labelled_subset import balanced_indices
@@ -16,10 +17,10 @@ ONE_OF_EACH_DIGIT = [106, 116, 312, 396, 638, 755, 1022, 1246, 1282, 1399]
 
 
 @pytest.fixture
-def folders(tmp_path: Path, write_images) -> Path:
+def folders(tmp_path: Path) -> Path:
     """Write three classes of four images, as ImageNet lays them out."""
     names = [f'{wnid}/{wnid}_{number}.JPEG' for wnid in ('n01', 'n02', 'n03') for number in range(4)]
-    write_images(tmp_path / 'images', names)
+    write_folder(tmp_path / 'images', names)
     return tmp_path / 'images'
 
 

@@ -5,7 +5,6 @@ import os
 import re
 import sys
 import tarfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,6 @@ from torch.utils.data import DataLoader
 from mixcl.datasets import FolderImages, HuggingFaceImages, ImageFolder, KeyedDataset, KeyedSampler, ListedImages
 from mixcl.datasets.own_images import OwnImages
 from mixcl.datasets.tar_images import TarImages
-from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.engine.runners.work_dir import LOCK
 from mixcl.errors import UserError
 from mixcl.recipes.own_data import source_config
@@ -105,24 +103,10 @@ def test_the_drawn_split_is_about_a_fifth_and_stays_when_images_are_added_or_mov
 
 
 def test_a_class_of_two_has_one_image_in_each_part_and_a_class_of_one_is_learnt_from(tmp_path: Path) -> None:
-    write_folder(
-        tmp_path, {f'{name}/{number}.jpg': b'' for name in 'abcdefgh' for number in range(2)} | {'z/0.jpg': b''}
-    )
+    names = [f'{name}/{number}.jpg' for name in 'abcdefgh' for number in range(2)]
+    write_folder(tmp_path, dict.fromkeys([*names, 'z/0.jpg'], b''))
     train, test = (FolderImages(str(tmp_path), split=split).get_gt_labels().tolist() for split in ('train', 'test'))
     assert train == list(range(9)) and test == list(range(8))
-
-
-def test_time_per_file_of_a_flat_folder_does_not_grow(tmp_path: Path) -> None:
-    def seconds(number: int) -> float:
-        dataset = FolderImages(str(tmp_path / str(number)), lazy_init=True)
-        start = time.process_time()
-        assert dataset.survey().images == number
-        return time.process_time() - start
-
-    for number in (1_000, 10_000):
-        write_folder(tmp_path / str(number), {f'{name:06d}.jpg': b'' for name in range(number)})
-    ratios = [seconds(10_000) / seconds(1_000) for _ in range(5)]
-    assert min(ratios) < 30  # 100 if each file looked at all others
 
 
 def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
@@ -164,14 +148,7 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
             '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 image in test2017/, '
             '1 image in val2017/, 1 image in val_2014/',
         ),
-        ('test/a/1.png test/b/2.png unlabelled/3.png', 'unlabelled/3.png', 'no kNN; .* 2 images in test/'),
-        ('1.png test/2.png', '1.png', 'no kNN; .* 1 image in test/'),
         ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 image in Val/, 1 image in testing/'),
-        (
-            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
-            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
-            '5 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (drawn',
-        ),
         (  # classes
             'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',
             'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',
@@ -179,7 +156,7 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_pretraining_sees_all_but_what_is_for_tests_and_says_what_is_left_out(
+def test_pretraining_sees_all_but_tests_and_says_what_it_leaves(
     files: str, pretrained: str, told: str, tmp_path: Path
 ) -> None:
     write_folder(tmp_path, dict.fromkeys(files.split(), b''))
@@ -259,9 +236,10 @@ def test_a_flat_folder_is_pretrained_on_as_before_and_has_no_labels(tmp_path: Pa
         ('l.txt', 'photos/b.jpg dog\nphotos/a.jpg\tcat\n\nphotos/c d.jpg dog\nphotos/b.jpg dog\nphotos/e.png\n'),
     ],
 )  # fmt: skip
-def test_how_a_list_may_look(name: str, text: str, tmp_path: Path) -> None:
-    paths = ['photos/b.jpg', 'photos/a.jpg', 'photos/c d.jpg', 'photos/e.png']
-    write_folder(tmp_path, dict.fromkeys(paths, b'') | {name: text.encode()})
+@pytest.mark.parametrize('space', [' ', '\u2028', '\x0b\x1c'])  # which end no line of a list
+def test_how_a_list_may_look(name: str, text: str, space: str, tmp_path: Path) -> None:
+    paths = ['photos/b.jpg', 'photos/a.jpg', f'photos/c{space}d.jpg', 'photos/e.png']
+    write_folder(tmp_path, dict.fromkeys(paths, b'') | {name: text.replace('c d', f'c{space}d').encode()})
     images = ListedImages(str(tmp_path / name), lazy_init=True).images()
     assert (images.names, images.labels) == (paths, ['dog', 'cat', 'dog', None])
     dataset = ListedImages(str(tmp_path / name), split='pretrain')
@@ -299,23 +277,6 @@ def test_lists_that_are_wrong(text: bytes, message: str, tmp_path: Path) -> None
         ListedImages(f'{tmp_path}/none.csv')
 
 
-def test_an_absolute_spelling_in_a_list_that_is_named_by_a_relative_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_folder(tmp_path, {'a.jpg': b'', 'l.csv': f'a.jpg,1\n{tmp_path}/a.jpg,2'.encode()})
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"names .*/a\.jpg twice, with the labels '1' and '2'"):
-        ListedImages('l.csv')
-
-
-@pytest.mark.parametrize('ending', ['csv', 'txt'])
-def test_only_ends_of_lines_end_a_name_in_a_list(ending: str, tmp_path: Path) -> None:
-    names = ['a\u2028b.jpg', 'c\x0b\x1cd.jpg', 'e\x85f.jpg']
-    write_folder(tmp_path, dict.fromkeys(names, b'') | {f'l.{ending}': '\r\n'.join(names).encode()})
-    dataset = ListedImages(f'{tmp_path}/l.{ending}')
-    assert [dataset.get_data_info(i)['img_path'] for i in range(len(dataset))] == [f'{tmp_path}/{n}' for n in names]
-
-
 def test_classes_to_test_on_that_nothing_teaches(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(['Train/a/1.jpg', 'Train/b/2.jpg', 'Val/a/3.jpg', 'Val/c/4.jpg'], b''))
     with pytest.raises(UserError, match=r'1 of 2 classes to test on have no image to learn from, such as c; name them'):
@@ -327,9 +288,7 @@ def test_classes_to_test_on_that_nothing_teaches(tmp_path: Path) -> None:
 
 def test_images_of_one_name_in_two_tar_files_keep_their_labels(tmp_path: Path) -> None:
     for shard, label in (('a', b'1'), ('b', b'2')):
-        write_tar(
-            tmp_path / f'{shard}.tar', {f'{k}.{e}': c for k in 'xyz' for e, c in (('jpg', label), ('cls', label))}
-        )
+        write_tar(tmp_path / f'{shard}.tar', {f'{key}.{ending}': label for key in 'xyz' for ending in ('jpg', 'cls')})
     for split in ('train', 'test', 'pretrain'):
         dataset = TarImages(f'{tmp_path}/*.tar', split=split)
         infos = [dataset.get_data_info(index) for index in range(len(dataset))]
@@ -361,10 +320,8 @@ def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) ->
 
 def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_path: Path) -> None:
     for shard in ('train-0', 'train-1', 'val-0'):
-        names = {f'./a/{shard}.{key}.jpg': key.encode() for key in 'xy'}
-        write_tar(
-            tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
-        )
+        files = {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
+        write_tar(tmp_path / f'{shard}.tar', {f'./a/{shard}.{key}.jpg': key.encode() for key in 'xy'} | files)
     names = {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'[{}]'}
     write_tar(tmp_path / 'train-1.tar', names | {'k.seg.png': b'a mask', 'k.depth.png': b'a map'})
     train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))
@@ -372,16 +329,9 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
     assert labelled(test) == [(b'x', '7'), (b'y', '7')]
 
 
-def flipped(whole: bytes, name: bytes) -> bytes:
-    """Flip one bit in the name of a tar file's first member that contains ``name``."""
-    place = whole.index(name)
-    return whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
-
-
-def linked(name: str, kind: bytes) -> bytes:
-    """Return a tar file whose only member is no file."""
-    member = tarfile.TarInfo(name)
-    member.type, member.linkname = kind, 'elsewhere'
+def hard_link_to_nothing() -> bytes:
+    member = tarfile.TarInfo('a.jpg')
+    member.type, member.linkname = tarfile.LNKTYPE, 'elsewhere'
     return member.tobuf() + bytes(1024)
 
 
@@ -390,19 +340,12 @@ def linked(name: str, kind: bytes) -> bytes:
     [
         (lambda whole, _: whole[:3000], 'cannot be read as a tar file'),
         (lambda whole, _: whole.rstrip(b'\0') + bytes(-len(whole.rstrip(b'\0')) % 512), 'at byte [0-9]+: .* truncated'),
-        (lambda whole, _: flipped(whole, b'.json'), 'at byte [0-9]+: what follows, from byte [0-9]+, is no header'),
         (lambda whole, _: whole + whole, 'at byte [0-9]+: what follows, from byte [0-9]+, .* is another tar file'),
         (lambda _, tar: tar({'a.jpg': b'', 'a.cls': b'1', 'a.json': b'{"cls": 2}'}), "a has two labels, '1' and '2'"),
-        (
-            lambda _, tar: tar({'a.jpg': b'', 'a.cls': bytes(2**24 + 1)}),
-            'at byte 512: .* too large: 16,777,217 bytes',
-        ),
-        (lambda *_: linked('a.jpg', tarfile.SYMTYPE), 'a.jpg is a link, a pipe, a device or has holes'),
-        (lambda *_: linked('a.jpg', tarfile.LNKTYPE), 'a.jpg is a link, a pipe, a device or has holes'),
-        (lambda *_: linked('a.cls', tarfile.FIFOTYPE), 'a.cls is a link, a pipe, a device or has holes'),
+        (lambda _, tar: tar({'a.jpg': b'', 'a.cls': bytes(2**24 + 1)}), 'at byte 512: .* too large: 16,777,217 bytes'),
+        (lambda *_: hard_link_to_nothing(), 'a.jpg is a link, a pipe, a device or has holes'),
         (lambda whole, _: gzip.compress(whole), 'cannot be read as a tar file without compression'),
         (lambda _, tar: tar({'a.cls': b'1'}), 'no images in the 1 tar file'),
-        (lambda _, tar: tar({'a.jpg': b'', 'a.json': b'[1'}), 'cannot be read as a tar file'),
     ],
 )
 def test_tar_files_that_are_wrong(content: Callable, message: str, tmp_path: Path) -> None:
@@ -488,19 +431,13 @@ def test_tables_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         HuggingFaceImages(str(tmp_path / 'none'))
 
 
-def test_pipes_and_devices_are_no_images_and_no_lists(tmp_path: Path) -> None:
-    write_folder(tmp_path, {'photos/a.jpg': b'', 'l.csv': b'photos/b.jpg'})
-    os.mkfifo(tmp_path / 'photos/b.jpg')
-    (tmp_path / 'photos/c.jpg').symlink_to('/dev/zero')
-    folder = FolderImages(f'{tmp_path}/photos', pipeline=[dict(type='LoadImage')])
-    for index in (1, 2):
-        with pytest.raises(UnreadableImage, match=r'(b|c)\.jpg \(a pipe or a device, not a file\)'):
-            folder[index]
-    with pytest.raises(UserError, match=r'1 of the 1 files that .* are no files, the first: photos/b\.jpg'):
+def test_pipes_are_neither_in_lists_nor_lists(tmp_path: Path) -> None:
+    write_folder(tmp_path, {'l.csv': b'a.jpg'})
+    os.mkfifo(tmp_path / 'a.jpg')
+    with pytest.raises(UserError, match=r'1 of the 1 files that .* are no files, the first: a\.jpg'):
         ListedImages(f'{tmp_path}/l.csv')
-    for source in (f'{tmp_path}/photos/b.jpg', '/dev/zero'):
-        with pytest.raises(UserError, match=r'cannot be read \(.* a pipe or a device, not a file'):
-            ListedImages(source)
+    with pytest.raises(UserError, match=r'cannot be read \(.* a pipe or a device, not a file'):
+        ListedImages(f'{tmp_path}/a.jpg')
 
 
 @pytest.mark.parametrize('spec', ['photos', 'zip:photos', 'folder:'])

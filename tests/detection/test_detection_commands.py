@@ -16,22 +16,15 @@ from mixcl.weights import newest_checkpoint
 SHAPES = 'configs/transfer/shapes/mask-rcnn_vit-xs16.py'
 VOC = 'configs/transfer/voc/faster-rcnn_r50-c4_24k.py'
 VIT_S = (
-    'model.backbone.arch.embed_dims=384',
-    'model.backbone.arch.num_layers=2',
-    'model.backbone.arch.num_heads=12',
-    'model.backbone.arch.feedforward_channels=1536',
-    'model.backbone.global_blocks=(1,)',
-    'model.neck.in_channels=384',
-)
+    'model.backbone.arch.embed_dims=384', 'model.backbone.arch.num_layers=2', 'model.backbone.arch.num_heads=12',
+    'model.backbone.arch.feedforward_channels=1536', 'model.backbone.global_blocks=(1,)', 'model.neck.in_channels=384',
+)  # fmt: skip
 """Options for the backbone that a smoke run of ViT-S/16 pretrains."""
 
 SHORT = (
-    'train_cfg.max_iters=2',
-    'train_cfg.val_interval=2',
-    'default_hooks.logger.interval=1',
-    'train_dataloader.num_workers=0',
-    'val_dataloader.num_workers=0',
-)
+    'train_cfg.max_iters=2', 'train_cfg.val_interval=2', 'default_hooks.logger.interval=1',
+    'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0',
+)  # fmt: skip
 SHORT_VOC = (
     *SHORT,
     'train_cfg.max_iters=1',
@@ -61,9 +54,8 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     log = '\n'.join(path.read_text() for path in tmp_path.glob('*/*.log'))
     assert 'BFloat16OptimWrapper' in log
     report = re.search(r'backbone from the online encoder in \S+: (.*)', log).group(1)
-    assert report.partition('; ')[2].startswith(
-        '27 tensors loaded; new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1'
-    )
+    loaded = '27 tensors loaded; new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1'
+    assert report.partition('; ')[2].startswith(loaded)
     # four tables of relative positions; class token and final norm stay behind
     assert 'and 1 more; left out: cls_token (1), ln1 (2), ' in report
     assert 'Iter(train) [2/2]' in log and 'loss_mask' in log and '2 steps, seed' in log

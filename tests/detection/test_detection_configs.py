@@ -144,9 +144,8 @@ def test_heads_have_as_many_classes_as_their_data():
         check_classes(read(name), built(read(name)))
     shapes = str(FOLDER / 'shapes/mask-rcnn_vit-xs16.py')
     options = 'model.roi_head.mask_head.num_classes=4', "val_dataloader.dataset.metainfo.classes=('cat','dog')"
-    for option, problem in zip(
-        options, ('mask_head.num_classes=4, but train.* has 3', '3, but val.* has 2'), strict=True
-    ):
+    problems = 'mask_head.num_classes=4, but train.* has 3', '3, but val.* has 2'
+    for option, problem in zip(options, problems, strict=True):
         key, _, value = option.partition('=')
         cfg = prepared(shapes, cfg_options={key: ast.literal_eval(value)})
         with pytest.raises(UserError, match=f'{problem} classes .*: set num_classes=[23] in every head'):

@@ -36,15 +36,8 @@ def coco_set(folder, **changes):
 
 
 def voc_set(folder, **changes):
-    return DATASETS.build(
-        dict(
-            type='mixcl.VOCDetection',
-            data_root=str(folder),
-            ann_file='VOC2007/ImageSets/Main/test.txt',
-            data_prefix=dict(sub_data_root='VOC2007/'),
-            **changes,
-        )
-    )
+    lists = dict(ann_file='VOC2007/ImageSets/Main/test.txt', data_prefix=dict(sub_data_root='VOC2007/'))
+    return DATASETS.build(dict(type='mixcl.VOCDetection', data_root=str(folder), **lists, **changes))
 
 
 def change(folder, edit):
@@ -62,9 +55,8 @@ def test_polygons_run_lengths_and_crowds_are_read_as_pycocotools_reads_them(shap
         sample = dataset[index]
         annotations = reference.loadAnns(reference.getAnnIds(imgIds=[sample['img_id']]))
         forms |= {type(one['segmentation']).__name__ for one in annotations}
-        assert [CLASSES[label] for label in sample['gt_bboxes_labels']] == [
-            reference.cats[one['category_id']]['name'] for one in annotations
-        ]
+        names = [reference.cats[one['category_id']]['name'] for one in annotations]
+        assert [CLASSES[label] for label in sample['gt_bboxes_labels']] == names
         assert sample['gt_ignore_flags'].tolist() == [bool(one['iscrowd']) for one in annotations]
         for mask, one in zip(sample['gt_masks'].masks, annotations, strict=True):
             assert np.array_equal(mask, reference.annToMask(one))
@@ -75,9 +67,7 @@ def test_classes_that_mmdet_would_confuse_are_refused(changeable, shapes):
     assert coco_set(shapes, metainfo=dict(classes=('circle', 'triangle'))).cat2label == {10: 0, 30: 1}  # a subset
     # mmdet numbers classes in the file's order, so that the names in results and pictures would be wrong ...
     assert coco_set(shapes, type='mmdet.CocoDataset', metainfo=dict(classes=CLASSES[::-1])).cat2label[10] == 0
-    with pytest.raises(
-        UserError, match='has them in the order circle, rectangle, triangle; list its own, in its order'
-    ):
+    with pytest.raises(UserError, match='in the order circle, rectangle, triangle; list its own, in its order'):
         coco_set(shapes, metainfo=dict(classes=CLASSES[::-1]))
     # ... and would give the third class the second label.
     change(changeable, lambda content: content['categories'].pop(1))

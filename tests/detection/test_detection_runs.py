@@ -11,19 +11,12 @@ from mixcl.engine.runners.launch import build_runner
 from mixcl.recipes.prepared import prepared
 
 SMALL = {
-    'train_cfg.max_iters': 5,
-    'train_dataloader.batch_size': 2,
-    'train_dataloader.dataset.dataset.pipeline.2.scale': (96, 96),
-    'model.data_preprocessor.pad_size_divisor': 32,
-    'model.backbone.arch.num_layers': 2,
-    'model.backbone.global_blocks': (1,),
-    'model.train_cfg.rpn_proposal.max_per_img': 20,
-    'model.train_cfg.rcnn.sampler.num': 8,
-    'default_hooks.logger.interval': 1,
-    'default_hooks.checkpoint.interval': 1,
-    'default_hooks.checkpoint.max_keep_ckpts': -1,
-    'randomness.seed': 3,
-}
+    'train_cfg.max_iters': 5, 'train_dataloader.batch_size': 2, 'model.data_preprocessor.pad_size_divisor': 32,
+    'train_dataloader.dataset.dataset.pipeline.2.scale': (96, 96), 'model.train_cfg.rpn_proposal.max_per_img': 20,
+    'model.backbone.arch.num_layers': 2, 'model.backbone.global_blocks': (1,), 'model.train_cfg.rcnn.sampler.num': 8,
+    'default_hooks.logger.interval': 1, 'default_hooks.checkpoint.interval': 1,
+    'default_hooks.checkpoint.max_keep_ckpts': -1, 'randomness.seed': 3,
+}  # fmt: skip
 """Options for five steps of two small images."""
 
 

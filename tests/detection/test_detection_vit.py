@@ -34,9 +34,8 @@ def pretrained_vit(**changes):
 
 def without_class_token(vit, img_size):
     """Return mmpretrain's ViT without class token, with the weights of one that has it."""
-    plain = VisionTransformer(
-        arch=ARCH, img_size=img_size, patch_size=8, final_norm=False, with_cls_token=False, out_type='featmap'
-    ).double()
+    settings = dict(arch=ARCH, img_size=img_size, patch_size=8, final_norm=False)
+    plain = VisionTransformer(**settings, with_cls_token=False, out_type='featmap').double()
     state = vit.state_dict()
     state['pos_embed'] = state['pos_embed'][:, 1:]
     del state['cls_token']

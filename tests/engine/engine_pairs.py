@@ -58,15 +58,9 @@ def failing(work_dir: Path, name: str, rank: int) -> dict:
     """Train in both processes while the second one fails at one step; return message, weights and dumps."""
     os.environ['LOCAL_RANK'] = str(rank)
     wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
-    runner = run_with(
-        work_dir,
-        'input',
-        rank=1,
-        launcher='pytorch',
-        model_wrapper_cfg=wrapper,
-        train_dataloader__dataset__dataset__indices=2 * BATCH_SIZE * STEPS_PER_EPOCH,
-        **policy(name),
-    )
+    images = dict(train_dataloader__dataset__dataset__indices=2 * BATCH_SIZE * STEPS_PER_EPOCH)
+    launched = dict(launcher='pytorch', model_wrapper_cfg=wrapper)
+    runner = run_with(work_dir, 'input', rank=1, **launched, **images, **policy(name))
     message = None
     try:
         runner.train()

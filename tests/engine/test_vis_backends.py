@@ -9,17 +9,13 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 
 def test_accuracies_and_losses_share_an_axis_in_tensorboard(tmp_path: Path) -> None:
-    trained(
-        validated(
-            run_config(
-                tmp_path, train_cfg__val_interval=1, visualizer__vis_backends=[dict(type='TensorboardVisBackend')]
-            )
-        )
-    )
+    backends = dict(visualizer__vis_backends=[dict(type='TensorboardVisBackend')])
+    trained(validated(run_config(tmp_path, train_cfg__val_interval=1, **backends)))
     (events,) = tmp_path.rglob('events.out.tfevents.*')
     found = EventAccumulator(str(events)).Reload()
     names = [tag for tag in found.Tags()['scalars'] if 'knn' in tag]
-    assert [event.step for event in found.Scalars('loss')] == list(range(1, 11))
+    for name in ('loss', 'lr', 'feature_std', 'loss_mix2_mix1'):
+        assert [event.step for event in found.Scalars(name)] == list(range(1, 11))
     assert names and all([event.step for event in found.Scalars(name)] == [5, 10] for name in names)
 
 

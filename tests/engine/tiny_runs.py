@@ -56,3 +56,8 @@ def trained(cfg: Config) -> Runner:
     runner = build_runner(cfg)
     runner.train()
     return runner
+
+
+def scalars(runner: Runner, name: str) -> list[float]:
+    """Return the values of a measure of training, step by step."""
+    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()

@@ -5,7 +5,6 @@ import copy
 import os
 from collections.abc import Callable
 from pathlib import Path
-from socket import socket
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import torch
 from mmengine.config import ConfigDict
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from tools.command import free_port
 from torch import Tensor
 
 from mixcl.distributed import unwrapped, whole
@@ -58,12 +58,6 @@ def weights(runner: Runner) -> Tensor:
     return torch.cat([whole(value).detach().flatten().double().cpu() for value in state])
 
 
-def free_port() -> str:
-    with socket() as free:
-        free.bind(('127.0.0.1', 0))
-        return str(free.getsockname()[1])
-
-
 def test_runs_continue_exactly(train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain run continues bit by bit; a group of one process, with DDP or sharded, up to rounding."""
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -73,7 +67,7 @@ def test_runs_continue_exactly(train: Train, tmp_path: Path, monkeypatch: pytest
         assert torch.equal(weights(train('resumed', **from_there)), straight)
         process = dict(RANK='0', LOCAL_RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT=free_port())
         for name, value in process.items():
-            monkeypatch.setenv(name, value)
+            monkeypatch.setenv(name, str(value))
         sharded = dict(model_wrapper_cfg=dict(type='MMFullyShardedDataParallel'))
         for wrapper, setting in dict(MMDistributedDataParallel={}, MMFullyShardedDataParallel=sharded).items():
             joined = train(wrapper, **from_there, **setting)

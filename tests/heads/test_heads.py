@@ -37,9 +37,7 @@ def test_plain_head_has_one_or_two_linear_layers() -> None:
     assert (len(one), len(two)) == (1, 3)
 
 
-@pytest.mark.parametrize(
-    'head', [MLPHead(6, 8, 4), PlainHead(6, 4), DINOHead(6, 4, hidden_channels=8, bottleneck_channels=3)]
-)
+@pytest.mark.parametrize('head', [MLPHead(6, 8, 4), PlainHead(6, 4), DINOHead(6, 4, 8, bottleneck_channels=3)])
 def test_maps_are_averaged_over_space(head: torch.nn.Module) -> None:
     maps = torch.randn(5, 6, 2, 3)
     torch.testing.assert_close(head(maps), head(maps.mean(dim=(2, 3))))

@@ -89,9 +89,7 @@ def in_cone(point: Tensor, one: Tensor, other: Tensor) -> tuple[float, float] | 
 
 
 @pytest.mark.parametrize('composition', [Composition.identity(BATCH), mixtures(BATCH)], ids=['views', 'pairs'])
-def test_points_are_convex_combinations_of_the_hardest_negatives_and_less_than_half_of_the_query(
-    composition: Composition,
-) -> None:
+def test_points_combine_the_hardest_negatives_and_less_than_half_of_the_query(composition: Composition) -> None:
     points, case = hard_mixtures(composition, hardest=3, mixed=8, mixed_with_query=6)
     assert points.shape == (BATCH, 14, WIDTH)
     torch.testing.assert_close(points.norm(dim=2), torch.ones(BATCH, 14, dtype=torch.float64))

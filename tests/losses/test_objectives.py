@@ -15,12 +15,9 @@ from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, 
 TEMPERATURE = 0.3
 AMONG = ('batch', 'positives', 'itself')
 PAIRS = [
-    ('views', 'views'),
-    ('pairs', 'views'),
-    ('halves', 'views'),
+    *((name, 'views') for name in ('views', 'pairs', 'halves', 'clipped')),
     ('pairs', 'pairs'),
     ('crops', 'patches'),
-    ('clipped', 'views'),
 ]
 """Pairs (query composition, key composition) in which every row shares something with some key."""
 
@@ -35,9 +32,7 @@ def drawn(query: str, key: str) -> tuple[Composition, Composition, Tensor, Tenso
     return of_queries, of_keys, vectors(len(of_queries), WIDTH, seed=1), vectors(len(of_keys), WIDTH, seed=2)
 
 
-ROW_KINDS = [
-    (among, negatives) for among in AMONG for negatives in NEGATIVES if among == 'batch' or negatives != 'none'
-]
+ROW_KINDS = [(among, kind) for among in AMONG for kind in NEGATIVES if among == 'batch' or kind != 'none']
 
 
 @pytest.mark.parametrize(('query', 'key'), PAIRS)

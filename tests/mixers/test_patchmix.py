@@ -16,11 +16,7 @@ def groups_to_sources(permutation: list[int], num_mix: int, batch: int) -> list[
 
 def test_patch_map():
     """TV-PM-6, with and without a left-over patch."""
-    assert groups_to_sources([2, 0, 5, 1, 4, 3], 3, 3) == [
-        [0, 1, 0, 2, 2, 1],
-        [1, 2, 1, 0, 0, 2],
-        [2, 0, 2, 1, 1, 0],
-    ]
+    assert groups_to_sources([2, 0, 5, 1, 4, 3], 3, 3) == [[0, 1, 0, 2, 2, 1], [1, 2, 1, 0, 0, 2], [2, 0, 2, 1, 1, 0]]
     assert groups_to_sources([2, 0, 5, 1, 6, 4, 3], 3, 3)[0] == [0, 1, 0, 0, 2, 1, 2]
 
 

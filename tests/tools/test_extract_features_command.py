@@ -88,16 +88,14 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     assert re.search('holds features of images with other names; give another --out', refused(capfd, *arguments))
 
 
-def test_another_feature_of_a_data_set_with_labels(
-    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
+def test_another_feature_of_labelled_data(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     arguments = (checkpoint, tmp_path / 'out', '--data-config', DIGITS, '--encoder', 'online')
     found = extract(*arguments, '--feature', 'ClassTokenAndAverage')
     assert found['features'].shape == (360, 192) and set(found['labels']) == set(range(10))
     assert 'holds features of another model' in refused(capfd, *arguments)
 
 
-def test_a_backbone_without_its_config(
+def test_a_backbone_without_config(
     checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture
 ) -> None:
     torch.save(backbone_weights(checkpoint), tmp_path / 'bare.pth')
@@ -133,7 +131,7 @@ def test_a_checkpoint_runs_nothing(
         assert not ran.exists() and not out.exists()
 
 
-def test_images_that_whole_patches_do_not_fill(
+def test_images_that_patches_do_not_fill(
     checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture
 ) -> None:
     message = refused(capfd, checkpoint, tmp_path / 'out', '--images', images, '--image-size', 18)

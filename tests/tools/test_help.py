@@ -31,9 +31,8 @@ for script in [*COMMANDS, *sys.argv[1:]]:
 
 
 def test_help_of_pretrain_has_its_defaults_and_examples_that_can_be_called() -> None:
-    text = subprocess.run(
-        [sys.executable, '-m', 'mixcl', 'pretrain', '--help'], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
-    ).stdout
+    words = [sys.executable, '-m', 'mixcl', 'pretrain', '--help']
+    text = subprocess.run(words, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True).stdout
     options = dict(re.findall(r'^  (--[\w-]+)(.*\n(?: {10,}.*\n)*)', text, re.MULTILINE))
     for name in ('method', 'model', 'epochs', 'batch-size', 'lr', 'seed', 'image-size', 'num-workers', 'max-time'):
         assert 'default' in options[f'--{name}'], name

@@ -30,7 +30,7 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found | dict(deep=written(folder, 'linear_fast', name='patchmix/vit-xs4_digits'))
 
 
-def test_a_trained_probe_does_not_need_the_file_that_it_started_from(
+def test_a_trained_probe_does_not_need_its_first_file(
     checkpoint: Path, configs: dict[str, Path], tmp_path: Path
 ) -> None:
     probe, out, config = tmp_path / 'probe', tmp_path / 'metrics.json', tmp_path / 'own.py'

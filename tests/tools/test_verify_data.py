@@ -1,13 +1,11 @@
 """tools/verify_data.py, and a whole run, on files with every kind of fault."""
 
 import io
-import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from engine.tiny_runs import run_config, trained
 from own_sources import write_tar
 from PIL import Image
 from tools.in_process import refusal, run_here
@@ -82,27 +80,3 @@ def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
     assert '--data-root is for configs and lists' in refusal(capfd, TOOL, 'configs', '--data-root', 'x')
     assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
-
-
-def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / 'images', 34, [*FAULTS, 'cmyk.jpg', 'one.png'])
-    (folder / os.fsdecode(b'good\xff\x1b[2J.jpg')).write_bytes(encoded(34))
-    crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, backend='pillow')
-    views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop]])
-    pipeline = [dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')]
-    losses = []
-    for workers in (0, 2):
-        cfg = run_config(tmp_path / str(workers), train_cfg__max_epochs=1)
-        cfg.train_dataloader.update(dict(num_workers=workers, persistent_workers=workers > 0))
-        cfg.train_dataloader.dataset.dataset = dict(type='ImageFolder', data_root=str(folder), pipeline=pipeline)
-        hub = trained(cfg).message_hub
-        losses.append(hub.get_scalar('train/loss').data[0].tolist())
-        assert hub.get_scalar('train/unreadable_images').current() == 3
-    assert losses[0] == losses[1] and len(losses[0]) == 5 and np.isfinite(losses).all()
-    (log,) = (path.read_text() for path in (tmp_path / '0').glob('*/*.log'))
-    assert [log.count(f'images/{name} (') for name in FAULTS] == [1, 1, 1]
-    assert 'met 3 unreadable training image(s), named above: 1 empty, 1 no image, 1 truncated' in log
-    assert 'converted images as it loaded them: 1 four channels, 1 tiny' in log
-    record = json.loads((tmp_path / '0/environment.json').read_text())
-    assert record['train_data']['images']['number'] == 40
-    assert 'torch' in record['packages']

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from engine.tiny_runs import run_config, trained
 from evaluation.checkpoints import of_pretraining
+from own_sources import photo, write_folder
 from PIL import Image
 from tools.command import ROOT, error_lines
 from tools.in_process import run_as_given
@@ -22,12 +23,8 @@ def run() -> Path:
 
 @pytest.fixture(scope='module')
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp('photos')
-    for number in range(12):
-        pixels = np.random.default_rng(number).integers(0, 255, (24, 24, 3), dtype=np.uint8)
-        (folder / 'ab'[number % 2]).mkdir(exist_ok=True)
-        Image.fromarray(pixels).save(folder / 'ab'[number % 2] / f'${number}.png')
-    return folder
+    files = {f'{"ab"[number % 2]}/${number}.png': photo(number, (24, 24)) for number in range(12)}
+    return write_folder(tmp_path_factory.mktemp('photos'), files)
 
 
 FIGURES = dict(
@@ -45,7 +42,7 @@ def test_every_figure_of_a_run(run: Path, photos: Path, tmp_path: Path, figure: 
     assert seen.std() > 5 and (seen[:, [0, -1]] == 255).all() and '<svg' in out[1].read_text()
 
 
-def test_what_cannot_be_drawn_is_told(photos: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+def test_what_cannot_be_drawn_is_told(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     checkpoint = of_pretraining(tmp_path / 'checkpoint.pth')
 
     def told(*words: object) -> str:
@@ -58,12 +55,7 @@ def test_what_cannot_be_drawn_is_told(photos: Path, tmp_path: Path, capfd: pytes
     resnet = tmp_path / 'resnet.py'
     resnet.write_text(f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
     assert 'ResNet_CIFAR has no attention between patches' in told('attention', resnet)
-    assert 'no log of a training' in told('curves', tmp_path)
-    assert 'must end in one of' in told('map', checkpoint, '--out', 'map.xyz')
     assert 'needs 400 images or more, but' in told('attention', checkpoint, '--num-images', 400)
-    flat = tmp_path / 'flat'
-    flat.mkdir()
-    for number, image in enumerate(sorted(photos.rglob('*.png'))):
-        (flat / f'{number}.png').write_bytes(image.read_bytes())
+    flat = write_folder(tmp_path / 'flat', [f'{number}.png' for number in range(12)])
     assert 'the images have no labels' in told('neighbours', checkpoint, '--images', flat, '--worst')
     assert 'needs umap-learn' in told('map', checkpoint, '--images', flat, '--method', 'umap')

@@ -9,12 +9,7 @@ from torchvision.models import VisionTransformer
 
 from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.registry import MODELS
-from mixcl.visualization.attention_maps import (
-    attention_layers,
-    patch_shares,
-    rollout,
-    shares_by_source,
-)
+from mixcl.visualization.attention_maps import attention_layers, patch_shares, rollout, shares_by_source
 
 ARCH = dict(embed_dims=32, num_layers=2, num_heads=2, feedforward_channels=32)
 OWN = dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8)

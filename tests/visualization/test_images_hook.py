@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from engine.probe_runs import validated
-from engine.tiny_runs import run_config, trained
+from engine.tiny_runs import run_config, scalars, trained
 from mmengine.config import Config
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -27,10 +27,7 @@ def test_a_run_with_pictures_is_the_same_to_the_bit(tmp_path: Path) -> None:
     line = dict(default_hooks__images=dict(type='ImagesHook', interval=1), visualizer__vis_backends=BACKENDS)
     shown = trained(config(tmp_path / 'shown', **line))
     torch.testing.assert_close(shown.model.state_dict(), plain.model.state_dict(), rtol=0, atol=0)
-    assert (
-        shown.message_hub.get_scalar('train/loss').data[0].tolist()
-        == plain.message_hub.get_scalar('train/loss').data[0].tolist()
-    )
+    assert scalars(shown, 'loss') == scalars(plain, 'loss')
     (folder,) = tmp_path.glob('shown/*/vis_data')
     names = {f'{name}_{epoch}.png' for name in ('views', 'mixtures', 'neighbours') for epoch in (0, 1, 2)}
     assert {path.name for path in folder.glob('vis_image/*')} == names
@@ -52,9 +49,8 @@ def test_few_images_are_all_shown_and_what_cannot_be_shown_is_said(tmp_path: Pat
     for loader in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         loader.dataset.indices = 5
     trained(cfg)
-    assert {path.name for path in tmp_path.glob('*/vis_data/vis_image/*_1.png')} == {
-        f'{name}_1.png' for name in ('views', 'mixtures', 'neighbours')
-    }
+    names = {path.name for path in tmp_path.glob('*/vis_data/vis_image/*_1.png')}
+    assert names == {'views_1.png', 'mixtures_1.png', 'neighbours_1.png'}
     one = validated(run_config(tmp_path / 'one', **line))
     one.train_dataloader.dataset.dataset.indices = 8
     one.val_dataloader = copy.deepcopy(one.val_dataloader)

@@ -1,6 +1,5 @@
 """Figures show what other ways of computation give."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,9 @@ from engine.tiny_runs import run_config
 from evaluation.checkpoints import of_pretraining
 from hosts import LOCAL_CROPS, dino
 from mmengine.registry import DefaultScope
+from own_sources import photo, write_folder
 from PIL import Image
+from visualization.test_figures import write_log
 
 import mixcl
 from mixcl.datasets.keyed_dataset import SampleKey
@@ -48,10 +49,8 @@ def test_neighbours_are_those_of_numpy() -> None:
 
 
 def test_figures_show_the_encoder_that_embedding_takes_and_say_which(tmp_path: Path) -> None:
-    checkpoint, folder = of_pretraining(tmp_path / 'epoch_1.pth'), tmp_path / 'images'
-    folder.mkdir()
-    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 255, (3, 16, 16, 3), dtype=np.uint8)):
-        Image.fromarray(pixels).save(folder / f'{number}.png')
+    checkpoint = of_pretraining(tmp_path / 'epoch_1.pth')
+    folder = write_folder(tmp_path / 'images', {f'{number}.png': photo(number, (16, 16)) for number in range(3)})
     pictured = read_pictured(str(checkpoint), source=f'folder:{folder}')
     gallery = gallery_of(pictured, 3)
     paths = [gallery.dataset.get_data_info(index)['img_path'] for index in gallery.indices]
@@ -89,10 +88,7 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
 @pytest.mark.parametrize('draw', [view_figure, mixture_figure, similarity_figure])
 def test_images_are_of_the_whole_folder(draw: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    for name in 'abcd':
-        (tmp_path / name).mkdir()
-        for number in range(9):
-            Image.new('RGB', (9, 9)).save(tmp_path / name / f'{number}.png')
+    write_folder(tmp_path, [f'{name}/{number}.png' for name in 'abcd' for number in range(9)])
     load = LoadImage.transform
 
     def noted(self: LoadImage, image: dict, *more: Any) -> Any:
@@ -110,11 +106,8 @@ def test_a_crop_is_a_share_of_the_whole_photo_however_small_it_was_decoded(tmp_p
     crop = dict(type='mmpretrain.RandomResizedCrop', scale=32, backend='pillow')
     views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop]])
     cfg = run_config(tmp_path / 'run')
-    cfg.train_dataloader.dataset.dataset = dict(
-        type='ImageFolder',
-        data_root=str(tmp_path),
-        pipeline=[dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')],
-    )
+    pipeline = [dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')]
+    cfg.train_dataloader.dataset.dataset = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
     ((image, full, made),) = _drawn(training_set(cfg, 1), [SampleKey(0, 0, 0)])
     assert image.shape[0] < 1200 and full == (1200, 1600)
     for view in made:
@@ -131,12 +124,8 @@ def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
     found = term_similarities(model.eval(), batch)
     with torch.no_grad():
         losses = model(**model.data_preprocessor(batch), mode='loss')
-    assert [term.name for term in found] == [
-        'view1 to view2',
-        'mix2 to view1',
-        'mix2 to mix1',
-        'mix2 patches to view2 patches',
-    ]
+    pairs = 'view1 to view2', 'mix2 to view1', 'mix2 to mix1', 'mix2 patches to view2 patches'
+    assert tuple(term.name for term in found) == pairs
     logged = losses | {'loss_mix2 patches_view2 patches': losses['loss_mix2_view2_patch']}
     for term, weight in zip(found, (1.0, 0.5, 0.5, 2.0), strict=True):
         rows = -(term.target * (term.cosines / 0.2).log_softmax(dim=1)).sum(dim=1)
@@ -189,19 +178,16 @@ def _inputs(samples: list[dict]) -> dict:
     )
 
 
-def log(work_dir: Path, name: str, *steps: int) -> None:
-    path = work_dir / name / 'vis_data/scalars.json'
-    path.parent.mkdir(parents=True)
-    lines = [dict(loss=1.0, loss_a_b=step, epoch=step, step=step, time=1800.0) for step in steps]
-    path.write_text('\n'.join(map(json.dumps, [*lines, dict(online_knn10_top1=1.0, step=steps[-1])])) + '\n')
-
-
 def test_a_resumed_run_is_one_curve(tmp_path: Path) -> None:
-    log(tmp_path / 'run', '1', 1, 2, 3, 4)
-    log(tmp_path / 'run', '2', 3, 4, 5)  # from a checkpoint after step 2
+    def log(run: str, start: str, *steps: int) -> None:
+        losses = [dict(loss=1.0, loss_a_b=step, epoch=step, step=step, time=1800.0) for step in steps]
+        write_log(tmp_path / run, start, *losses, dict(online_knn10_top1=1.0, step=steps[-1]))
+
+    log('run', '1', 1, 2, 3, 4)
+    log('run', '2', 3, 4, 5)  # from a checkpoint after step 2
     lines = read_log(tmp_path / 'run')
     assert [line['step'] for line in lines if 'loss' in line] == [1, 2, 3, 4, 5]
-    log(tmp_path / 'other', '1', 2, 4)
+    log('other', '1', 2, 4)
     for by, places in dict(epoch=[1, 2, 3, 4, 5], step=[1, 2, 3, 4, 5], hour=[0.5, 1, 1.5, 2, 2.5]).items():
         axes = curves_figure([tmp_path / 'run', tmp_path / 'other'], by).axes
         first, second = axes[0].lines

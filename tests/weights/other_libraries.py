@@ -1,6 +1,7 @@
 """Models of other libraries with random weights, and their features; files as authors release them."""
 
 from argparse import Namespace
+from pathlib import Path
 
 import timm
 import torch
@@ -49,9 +50,8 @@ def hugging_face_vit(width: int, patch: int = 16, size: int = 32, head: bool = F
 
 
 def torchvision_vit(width: int, patch: int = 16, size: int = 32) -> nn.Module:
-    return randomised(
-        torchvision.models.VisionTransformer(size, patch, 2, HEADS[width], width, 4 * width, num_classes=5)
-    )
+    model = torchvision.models.VisionTransformer(size, patch, 2, HEADS[width], width, 4 * width, num_classes=5)
+    return randomised(model)
 
 
 def hugging_face_resnet(depth: int, head: bool = False) -> nn.Module:
@@ -100,6 +100,11 @@ def small_resnet() -> nn.Module:
 
 def prefixed(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {prefix + name: tensor for name, tensor in state.items()}
+
+
+def saved(folder: Path, content: object, **options: object) -> Path:
+    torch.save(content, folder / 'some.pth', **options)
+    return folder / 'some.pth'
 
 
 def heads(prefix: str, layers: tuple[int | str, ...]) -> dict[str, Tensor]:

@@ -111,16 +111,6 @@ def test_fixed_positions_are_those_of_the_model(old: Grid, new: Grid, tmp_path: 
     assert torch.equal(model.pos_embed, table) and f'computed anew from {old[0]}x{old[1]} to' in report
 
 
-@pytest.mark.parametrize('fixed', [False, True])
-def test_squares_are_resized_as_before(fixed: bool, tmp_path: Path) -> None:
-    source, model = MODELS.build(own((4, 4), fixed_position=fixed)), built(own((6, 6), fixed_position=fixed))
-    source.init_weights()
-    for config in (None, own((4, 4))):
-        load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))
-        expected = interpolated(positions(source)[1:], (4, 4), (6, 6), False)
-        torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
-
-
 BARE: list[tuple[Grid, Grid, str | None]] = [
     ((4, 4), (4, 4), None),
     ((4, 4), (6, 6), 'resized from 4x4 to 6x6 patches'),
@@ -209,17 +199,3 @@ def test_whole_models_of_another_grid_are_refused(tmp_path: Path) -> None:
     check_fits(Learner((4, 4)), torch.load(path), path)
     with pytest.raises(UserError, match='its patches form a grid of 4x4, those of the model one of 2x8'):
         check_fits(Learner((2, 8)), torch.load(path), path)
-
-
-def test_images_of_another_shape_see_their_own_grid() -> None:
-    """Positions within the backbone are resized from its grid, whatever that is."""
-    for config, antialias in ((own((2, 8)), False), (timm((2, 8), dynamic_img_size=True), True)):
-        model = built(config)
-        other = built(own((4, 4)) if 'arch' in config else timm((4, 4)))
-        nn.Module.eval(model), nn.Module.eval(other)
-        state = model.state_dict()
-        name = next(name for name in state if name.endswith('pos_embed'))
-        resized = interpolated(state[name][0, 1:], (2, 8), (4, 4), antialias)
-        other.load_state_dict(state | {name: torch.cat([state[name][0, :1], resized])[None]})
-        images = torch.randn(2, 3, 16, 16)
-        torch.testing.assert_close(model(images)[0], other(images)[0], rtol=1e-4, atol=1e-4)

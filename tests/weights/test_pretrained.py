@@ -11,9 +11,9 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet, VisionTransformer
-from mmpretrain.models.utils import resize_pos_embed
 from mmpretrain.registry import MODELS
-from torch import Tensor, nn
+from torch import nn
+from weights.other_libraries import prefixed, saved
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
@@ -29,16 +29,6 @@ def vit(img_size: int = 8, patch_size: int = 2, out_type: str = 'cls_token', **a
 
 def resnet() -> ResNet:
     return ResNet(18, base_channels=4, stem_channels=4)
-
-
-def save(folder: Path, content: object) -> Path:
-    path = folder / 'some.pth'
-    torch.save(content, path)
-    return path
-
-
-def prefixed(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {prefix + name: value for name, value in state.items()}
 
 
 def of(module: nn.Module, **details: object) -> PretrainedBackbone:
@@ -100,7 +90,7 @@ def test_frozen_features_are_looked_through() -> None:
 def test_encoders_that_are_there_and_that_are_not(checkpoint: Path, tmp_path: Path) -> None:
     assert read_pretrained(checkpoint, ('target', 'online')).encoder == 'target'
     for prefix in ('', 'backbone.'):
-        path = save(tmp_path, prefixed(vit().state_dict(), prefix))
+        path = saved(tmp_path, prefixed(vit().state_dict(), prefix))
         assert read_pretrained(path, ('target', 'online')).encoder == 'online'
     with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use `encoder=online`'):
         read_pretrained(path, 'target')
@@ -130,15 +120,6 @@ def test_heads_are_compared_where_a_whole_model_is_loaded(checkpoint: Path, tmp_
     cfg.model.backbone.arch.num_heads *= 2
     with pytest.raises(UserError, match='attention heads, but the model has'):
         build_runner(cfg)
-
-
-def test_positions_are_resized_as_mmpretrain_does() -> None:
-    pretrained, larger = of(vit(8)), vit(12)
-    nn.init.normal_(pretrained.state['pos_embed'])
-    load_backbone(larger, pretrained)
-    expected = resize_pos_embed(pretrained.state['pos_embed'], (4, 4), (6, 6), 'bicubic', 1)
-    assert torch.equal(larger.pos_embed, expected)
-    assert pretrained.state['pos_embed'].shape == (1, 17, 16), 'the weights that were read stay as they are'
 
 
 def test_files_without_counters_of_batch_normalisation_load() -> None:

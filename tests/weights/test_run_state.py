@@ -75,8 +75,6 @@ def test_the_newest_of_a_run_that_went_on_with_another_batch(tmp_path: Path) -> 
     write(tmp_path / 'steps', 'iter_1000.pth', 1000, 1.0, steps_per_epoch=100)
     write(tmp_path / 'steps', 'iter_1100.pth', 1100, 2.0, steps_per_epoch=200)
     assert_newest(tmp_path / 'steps', 'iter_1100.pth')
-    write(tmp_path / 'steps', 'epoch_20.pth', 4000, 3.0, steps_per_epoch=200)
-    assert_newest(tmp_path / 'steps', 'epoch_20.pth')
 
 
 def test_without_checkpoints_the_run_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

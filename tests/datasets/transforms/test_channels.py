@@ -49,9 +49,7 @@ def folder(root: Path, channels: int, steps: list[dict]) -> KeyedDataset:
 
 
 @pytest.mark.parametrize('kind', [np.uint8, np.uint16])
-@pytest.mark.parametrize(
-    ('ending', 'channels'), [('npy', 1), ('npy', 13), ('png', 1), ('png', 4), ('tif', 4), ('tif', 13)]
-)
+@pytest.mark.parametrize(('ending', 'channels'), [('npy', 1), ('npy', 13), ('png', 1), ('png', 4), ('tif', 13)])
 def test_files(tmp_path: Path, ending: str, channels: int, kind: type) -> None:
     path, image = tmp_path / f'a.{ending}', array(channels, kind)
     write(path, image)
@@ -94,13 +92,8 @@ def test_views_are_finished_and_normalised(tmp_path: Path, channels: int) -> Non
 def test_operations_treat_channels_alike() -> None:
     """Contrast needs the brightness of the whole image, which for equal channels is that of each."""
     one = torch.randint(0, 256, (2, 1, 16, 16), dtype=torch.uint8)
-    operations = (
-        (Operation.BRIGHTNESS, 1.2),
-        (Operation.CONTRAST, 0.7),
-        (Operation.BLUR, 1.1),
-        (Operation.SOLARIZE, 99.0),
-    )
-    programs = torch.tensor([*operations, (Operation.FLIP, 0.0)]).expand(2, -1, -1)
+    colours = ((Operation.BRIGHTNESS, 1.2), (Operation.CONTRAST, 0.7), (Operation.SOLARIZE, 99.0))
+    programs = torch.tensor([*colours, (Operation.BLUR, 1.1), (Operation.FLIP, 0.0)]).expand(2, -1, -1)
     alone = run_programs(one.clone(), programs)
     for channels in (4, 13):
         together = run_programs(one.repeat(1, channels, 1, 1), programs)

@@ -31,9 +31,7 @@ FLIP = dict(type='RandomFlip', prob=0.5)
         ([0], (0, 0, 8, 8), (2, 2, 8, 8), 2, {0: 1 / 4}, {0: 0.123288, 1: 0.292237, 2: 0.292237, 3: 0.292237}),
     ],
 )  # fmt: skip
-def test_vectors_of_ratios(
-    selected: list[int], box1: tuple, box2: tuple, side: int, expected: dict, drawn: dict
-) -> None:
+def test_overlap_ratios(selected: list[int], box1: tuple, box2: tuple, side: int, expected: dict, drawn: dict) -> None:
     r = overlap_ratios(np.array(selected), ViewGeometry(*box1), ViewGeometry(*box2), (side, side))
     np.testing.assert_allclose(r, [expected.get(cell, 0) for cell in range(side * side)], atol=1e-15)
     probabilities = selection_probabilities(r, 3)
@@ -71,9 +69,7 @@ def sample(transform: SampledPatchPair, index: int = 0) -> dict:
     return transform(dict(img=image, sample_key=SampleKey(0, 0, index)))
 
 
-@pytest.mark.parametrize(
-    ('ratio', 'kept', 'most'), [(0.15, 9, 6), (0.25, 16, 4), (0.5, 32, 2), (0.75, 48, 1), (1.0, 64, 1)]
-)
+@pytest.mark.parametrize(('ratio', 'kept', 'most'), [(0.15, 9, 6), (0.25, 16, 4), (0.5, 32, 2), (1.0, 64, 1)])
 def test_every_ratio_fills_its_chunks(ratio: float, kept: int, most: int) -> None:
     results = sample(pair(ratio=ratio))
     tokens = results['tokens']

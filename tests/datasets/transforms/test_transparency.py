@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_sources import write_all
+from own_sources import chunk, encoded, write_all
 from PIL import Image
 
 from mixcl.datasets import KeyedDataset, LoadImage
@@ -25,12 +25,6 @@ NOISE = Image.fromarray(RANDOM.integers(0, 256, (20, 24, 4), dtype=np.uint8))
 """Hidden colours under every alpha from 0 to 255."""
 GREY = NOISE.convert('LA')
 COLOURS = NOISE.convert('RGB').quantize(32)
-
-
-def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, kind, **options)
-    return stream.getvalue()
 
 
 def on(background: Sequence[int], image: Image.Image) -> np.ndarray:
@@ -95,10 +89,6 @@ def test_an_opaque_alpha_channel_changes_nothing(kind: str) -> None:
     content = encoded(opaque.convert('RGBA'), kind, **dict(lossless=True) if kind == 'WEBP' else {})
     expected = np.asarray(Image.open(io.BytesIO(content)).convert('RGB'))
     np.testing.assert_array_equal(decode(content, 'a', background=(9, 9, 9))[0][..., ::-1], expected)
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 
 
 def png(width: int, bits: int, colours: int, row: bytes, *extra: bytes) -> bytes:

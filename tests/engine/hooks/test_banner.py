@@ -13,6 +13,7 @@ import torch
 from mmengine.config import Config
 from mmengine.optim import OptimWrapper
 from torch import nn
+from torch.optim import SGD, AdamW
 
 from mixcl.engine import BannerHook, CheckpointHook, MoCoLARS
 from mixcl.engine.hooks.banner import checkpoint_bytes
@@ -103,9 +104,7 @@ def test_the_rate_of_a_recipe(caplog: pytest.LogCaptureFixture) -> None:
     assert line(102401).startswith(scaled.format(102401) + few)
 
 
-@pytest.mark.parametrize(
-    'make', [torch.optim.AdamW, torch.optim.SGD, partial(torch.optim.SGD, momentum=0.9), partial(MoCoLARS, lr=0.1)]
-)
+@pytest.mark.parametrize('make', [AdamW, SGD, partial(SGD, momentum=0.9), partial(MoCoLARS, lr=0.1)])
 def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[..., torch.optim.Optimizer]) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(100, 500), torch.nn.BatchNorm1d(500), torch.nn.Linear(500, 100))
     model[2].requires_grad_(False)  # like a target encoder
@@ -122,8 +121,7 @@ def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_pa
     model = torch.nn.Module()
     model.backbone = torch.nn.Linear(1000, 1000, bias=False)
     wrapper = OptimWrapper(torch.optim.AdamW(model.parameters()))
-    text = banner(
-        caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
-    )
+    hooks = [CheckpointHook(max_keep_ckpts=2)]
+    text = banner(caplog, model=model, optim_wrapper=wrapper, hooks=hooks, work_dir=str(tmp_path))
     # Weights and two moments of 4 bytes each; a new file is written before an old one is removed.
     assert 'checkpoints of 12.0 MB, at most 3 at a time, which take 36.0 MB; the disk has ' in text

@@ -11,7 +11,6 @@ from mixcl.engine import FrozenPrototypesHook
 
 
 def runner_of(model: torch.nn.Module) -> SimpleNamespace:
-    """Return the part of a Runner that the hook reads."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=0.1, weight_decay=0.5)
     wrapper = OptimWrapper(optimizer, clip_grad=dict(max_norm=3.0))

@@ -19,11 +19,8 @@ STOPS = dict(type='EarlyStoppingHook', monitor=KNN, rule='greater', min_delta=10
 
 
 def stopping(folder: Path, **overrides: object) -> Runner:
-    return trained(
-        validated(
-            run_config(folder, train_cfg__max_epochs=9, train_cfg__val_interval=1, custom_hooks=[STOPS], **overrides)
-        )
-    )
+    settings = dict(train_cfg__max_epochs=9, train_cfg__val_interval=1, custom_hooks=[STOPS])
+    return trained(validated(run_config(folder, **settings, **overrides)))
 
 
 def test_a_finished_run_knows_its_last_measure(tmp_path: Path) -> None:
@@ -38,9 +35,7 @@ def test_a_finished_run_knows_its_last_measure(tmp_path: Path) -> None:
     assert len(measures[0]) == 2 and measures[0] == measures[1]
 
 
-def test_early_stopping_saves_says_why_and_keeps_its_patience(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_early_stopping_saves_says_why_and_keeps_patience(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rare, every = dict(default_hooks__checkpoint__interval=100), dict(default_hooks__checkpoint__max_keep_ckpts=-1)
     assert stopping(tmp_path / 'rare', **rare).iter == 4 * STEPS_PER_EPOCH
     (saved,) = (tmp_path / 'rare').glob('*.pth')

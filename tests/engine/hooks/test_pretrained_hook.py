@@ -37,7 +37,7 @@ def from_checkpoint(cfg: Config, checkpoint: str, encoder: str | None = None) ->
 
 
 @pytest.mark.parametrize('encoder', ['online', 'target'])
-def test_both_encoders_start_from_it_and_a_resumed_run_does_not_need_it(
+def test_both_encoders_start_from_it_and_a_resumed_run_needs_none(
     tmp_path: Path, checkpoint: str, encoder: str
 ) -> None:
     runner = from_checkpoint(config(tmp_path), checkpoint, encoder)

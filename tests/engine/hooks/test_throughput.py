@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from engine.tiny_runs import run_config, trained
-from mmengine.runner import Runner
+from engine.tiny_runs import run_config, scalars, trained
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
@@ -16,18 +15,13 @@ from mixcl.engine.hooks.health import throughput
 from mixcl.engine.hooks.health.throughput import flop_counter, peak_flops
 
 
-def scalars(runner: Runner, name: str) -> list[float]:
-    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
-
-
 def test_speed_is_in_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, 'peak_flops', lambda device, dtype: {torch.float32: 1e12}[dtype])
     runner = trained(run_config(tmp_path, default_hooks__logger__interval=2))
     log = next(tmp_path.glob('*/*.log')).read_text()
     lines = [line for line in log.splitlines() if 'Epoch(train)' in line]
-    assert len(lines) == 4 and all(
-        'images_per_second: ' in line and 'data_wait: ' in line and 'mfu: ' in line for line in lines
-    )
+    assert len(lines) == 4
+    assert all(f'{name}: ' in line for line in lines for name in ('images_per_second', 'data_wait', 'mfu'))
     times = scalars(runner, 'time')
     seconds = [sum(times[steps]) / len(times[steps]) for steps in (slice(0, 2), slice(2, 4), slice(4, 5))]
     assert scalars(runner, 'images_per_second')[:3] == pytest.approx([8 / s for s in seconds], rel=1e-6)

@@ -41,7 +41,7 @@ def test_each_path_is_named_once_and_counted(runner: SimpleNamespace, caplog: py
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 
 
-def test_the_first_of_each_conversion_is_named_and_all_are_counted(
+def test_the_first_of_each_conversion_is_named_all_counted(
     runner: SimpleNamespace, caplog: pytest.LogCaptureFixture
 ) -> None:
     hook = UnreadableImagesHook()

@@ -34,9 +34,8 @@ def settings(constructor: type, backbone: dict) -> dict[str, dict]:
     """Return the optimizer group of every trained parameter of a classifier, by name."""
     cfg = dict(type='OptimWrapper', optimizer=dict(type='AdamW', lr=2e-3, weight_decay=0.05))
     with DefaultScope.overwrite_default_scope('mixcl'):
-        model = MODELS.build(
-            dict(type='mmpretrain.ImageClassifier', backbone=backbone, head=HEAD, data_preprocessor=DATA)
-        )
+        parts = dict(backbone=backbone, head=HEAD, data_preprocessor=DATA)
+        model = MODELS.build(dict(type='mmpretrain.ImageClassifier', **parts))
         groups = constructor(cfg, PARAMWISE)(model).optimizer.param_groups
     of = {parameter: group for group in groups for parameter in group['params']}
     return {name: of[parameter] for name, parameter in model.named_parameters() if parameter in of}
@@ -55,9 +54,8 @@ def test_scales_of_beit_and_mae() -> None:
 
 
 def test_scales_and_weight_decay_are_those_of_timm() -> None:
-    theirs = VisionTransformer(
-        img_size=8, patch_size=4, embed_dim=WIDTH, depth=12, num_heads=2, mlp_ratio=2, num_classes=3
-    )
+    size = dict(embed_dim=WIDTH, depth=12, num_heads=2, mlp_ratio=2)
+    theirs = VisionTransformer(img_size=8, patch_size=4, num_classes=3, **size)
     groups = param_groups_layer_decay(theirs, 0.05, theirs.no_weight_decay(), layer_decay=0.75)
     of = {parameter: group for group in groups for parameter in group['params']}
     expected = {}
@@ -75,10 +73,7 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
     ('name', 'arguments'),
     [
         ('vit_tiny_patch16_224', dict(img_size=32, depth=2)),
-        (
-            'swin_tiny_patch4_window7_224',
-            dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2)),
-        ),  # with tables of relative positions
+        ('swin_tiny_patch4_window7_224', dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2))),  # tables of positions
     ],
 )
 def test_weight_decay_spares_what_timm_spares(constructor: type, name: str, arguments: dict) -> None:

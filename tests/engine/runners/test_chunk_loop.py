@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH, run_config, trained
+from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH, run_config, scalars, trained
 from mmengine.runner import Runner
 from watching import WatchingHook
 
@@ -65,16 +65,12 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Recorder
     return *run(folder, **EVERY_STEP), folder
 
 
-def logged(runner: Runner, name: str) -> list[float]:
-    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
-
-
 def test_every_chunk_is_a_step_of_its_own(straight: tuple[Runner, Recorder, Path]) -> None:
     runner, recorder, _ = straight
     assert runner.iter == runner.max_iters == recorder.optimizer_steps == STEPS
     assert recorder.keys == list(range(STEPS))
-    assert len(logged(runner, 'lr')) == len(logged(runner, 'ema_momentum')) == STEPS
-    assert logged(runner, 'ema_momentum')[STEPS // 2 - 1] == pytest.approx(0.95), 'half of the cosine from .9 to 1'
+    assert len(scalars(runner, 'lr')) == len(scalars(runner, 'ema_momentum')) == STEPS
+    assert scalars(runner, 'ema_momentum')[STEPS // 2 - 1] == pytest.approx(0.95), 'half of the cosine from .9 to 1'
     assert len(runner.train_dataloader) == STEPS_PER_EPOCH * CHUNKS
     assert all(tokens.shape == (BATCH_SIZE, 2, 4) for tokens in recorder.tokens)
     for first, second in zip(range(0, STEPS, 2), range(1, STEPS, 2), strict=True):
@@ -84,7 +80,7 @@ def test_every_chunk_is_a_step_of_its_own(straight: tuple[Runner, Recorder, Path
     assert not torch.equal(recorder.images[1], recorder.images[2])
 
 
-def test_a_run_resumed_between_two_steps_continues_within_the_batch(
+def test_a_run_resumed_between_two_steps_of_a_batch_goes_on(
     straight: tuple[Runner, Recorder, Path], tmp_path: Path
 ) -> None:
     runner, recorder, folder = straight
@@ -92,7 +88,7 @@ def test_a_run_resumed_between_two_steps_continues_within_the_batch(
     checkpoint = folder / f'iter_{step}.pth'
     resumed, again = run(tmp_path / 'resumed', resume=True, load_from=str(checkpoint), **EVERY_STEP)
     torch.testing.assert_close(runner.model.state_dict(), resumed.model.state_dict(), rtol=0, atol=0)
-    assert logged(runner, 'loss') == logged(resumed, 'loss')
+    assert scalars(runner, 'loss') == scalars(resumed, 'loss')
     assert again.keys == recorder.keys[step:]
     assert all(map(torch.equal, again.tokens, recorder.tokens[step:]))
 

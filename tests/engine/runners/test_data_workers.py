@@ -53,7 +53,7 @@ def load(last: str = '', workers: int = 1) -> list[int]:
 
 
 @pytest.mark.parametrize(('cores', 'wanted', 'workers'), [(64, 8, 4), (3, 8, 3), (64, 1, 1), (3, 0, 0)])
-def test_no_more_workers_than_batches_and_cores(
+def test_at_most_a_worker_a_batch_and_core(
     cores: int, wanted: int, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, 'sched_getaffinity', lambda _: set(range(cores)))
@@ -86,7 +86,7 @@ class Stick(Hook):
             threading.Timer(1, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
 
-def test_a_run_that_waits_for_stuck_storage_saves_when_it_is_told_to_end(
+def test_a_run_that_waits_for_stuck_storage_saves_if_told_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_workers, 'STILL_IN_STOP', 2)

@@ -105,9 +105,7 @@ def test_with_another_batch_a_run_by_steps_stays_at_its_step(tmp_path: Path, twe
 
 
 @pytest.mark.parametrize('step', [3, 5])
-def test_a_resumed_run_by_steps_ends_where_the_uninterrupted_one_does(
-    tmp_path: Path, twelve_steps: tuple[Path, Runner], step: int
-) -> None:
+def test_a_run_by_steps_resumes_exactly(tmp_path: Path, twelve_steps: tuple[Path, Runner], step: int) -> None:
     work_dir, straight = twelve_steps
     torch.rand(3)
     runner = trained(by_steps(tmp_path, resume=True, load_from=str(work_dir / f'iter_{step}.pth')))

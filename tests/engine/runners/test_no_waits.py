@@ -31,20 +31,15 @@ class Done(Exception):
 
 
 class Forbidding(Hook):
-    """Forbids waiting after the first step, of which some things wait by nature, and ends the run after the last."""
+    """Forbids waiting after the first step, in which the online probe builds its classifier, and ends the run."""
 
     priority = 'LOWEST'  # after the hooks of the run
 
-    def __init__(self, first: int = 0) -> None:
-        self.first = first
+    def __init__(self) -> None:
         self.forbidden = ExitStack()
 
-    def before_train_epoch(self, runner: Runner) -> None:
-        if self.first < 0:
-            self.forbidden.enter_context(nothing_waits())
-
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
-        if batch_idx == self.first:
+        if batch_idx == 0:
             self.forbidden.enter_context(nothing_waits())
         if batch_idx == LAST:
             raise Done
@@ -70,21 +65,16 @@ def dino(work_dir: Path, optimizer: dict, **overrides: Any) -> Config:
     return cfg
 
 
-def begin(cfg: Config, *hooks: Hook, stepped: bool = True, first: int = 0) -> None:
-    """Start a run, which ends with :class:`Done` unless something waits.
-
-    Args:
-        stepped: whether the optimiser has made a step, as in a resumed run.
-        first: step after which nothing may wait; -1 for the start.
-    """
+def begin(cfg: Config, *hooks: Hook) -> None:
+    """Start a run, which ends with :class:`Done` unless something waits; the optimiser has made a step before, since
+    the host alone can withhold the first gradients of torch's fused SGD."""
     runner = build_runner(cfg)
     runner._init_model_weights = lambda: None  # it reads the weights
-    if stepped:
-        optimizer = runner.optim_wrapper.optimizer
-        for parameter in (parameter for group in optimizer.param_groups for parameter in group['params']):
-            parameter.grad = torch.zeros_like(parameter)
-        optimizer.step()
-    forbidding = Forbidding(first)
+    optimizer = runner.optim_wrapper.optimizer
+    for parameter in (parameter for group in optimizer.param_groups for parameter in group['params']):
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    forbidding = Forbidding()
     for hook in (*hooks, forbidding):
         runner.register_hook(hook)
     with forbidding.forbidden:
@@ -135,25 +125,3 @@ def test_a_hook_that_reads_the_loss_is_found(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match='item') as found:
         begin(dino(tmp_path, ADAMW), Reading())
     assert any(entry.name == 'after_train_iter' and entry.path == Path(__file__) for entry in found.traceback)
-
-
-BY_NATURE = {
-    # NonFiniteHook: the host alone can withhold gradients from an optimiser that takes every step.
-    'an optimiser that is not fused': (dict(ADAMW, fused=False), True, 0, '_judge'),
-    # NonFiniteHook: torch's fused SGD would keep an unfilled momentum buffer of a first step that is refused.
-    'the first step of a fused optimiser': (ADAMW, False, 0, '_judge'),
-    # OnlineProbe learns the number of features from the first step, builds its classifier and copies it to the device.
-    'the first step of the online probe': (ADAMW, True, -1, '_built'),
-}
-"""What waits, and why: optimiser, whether it has made a step, the step after which nothing may wait, and where.
-
-A loss scaler (``AmpOptimWrapper``) also waits, for the scale; it needs a GPU.
-"""
-
-
-@pytest.mark.parametrize('name', BY_NATURE)
-def test_what_waits_by_nature(tmp_path: Path, name: str) -> None:
-    optimizer, stepped, first, where = BY_NATURE[name]
-    with pytest.raises(RuntimeError) as found:
-        begin(dino(tmp_path, optimizer), stepped=stepped, first=first)
-    assert where in [entry.name for entry in found.traceback]

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
-from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, scalars, trained
 from mmengine.runner import Runner
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 from watching import WatchingHook
 
@@ -101,13 +100,8 @@ def test_a_micro_batch_counts_in_running_statistics(run: tuple[Runner, Witness])
     assert runner.model.neck.bn0.num_batches_tracked == 2 * STEPS  # each of two query streams by itself
 
 
-def losses(runner: Runner, name: str = 'loss') -> list[float]:
-    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
-
-
 def test_the_log_tells_everything(tmp_path: Path) -> None:
-    backends = [dict(type='LocalVisBackend'), dict(type='TensorboardVisBackend')]
-    runner = trained(run_config(tmp_path, visualizer__vis_backends=backends))
+    runner = trained(run_config(tmp_path, visualizer__vis_backends=[dict(type='LocalVisBackend')]))
     (log,) = tmp_path.glob('*/vis_data/scalars.json')
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     terms = [f'loss_{query}_{key}' for query, key, _ in tiny.PATCHMIX_TERMS]
@@ -119,10 +113,7 @@ def test_the_log_tells_everything(tmp_path: Path) -> None:
     assert lines[STEPS // 2]['weight_decay'] == pytest.approx(0.22)
     assert [lines[index]['ema_momentum'] for index in (STEPS // 2 - 1, -1)] == pytest.approx([0.95, 1.0])
     assert lines[0]['loss'] == pytest.approx(sum(lines[0][term] for term in terms), rel=1e-4)
-    assert sum(losses(runner, terms[0])) < sum(losses(runner))
-    events = EventAccumulator(str(log.parent)).Reload()
-    assert names <= set(events.Tags()['scalars'])
-    assert len(events.Scalars('feature_std')) == STEPS
+    assert sum(scalars(runner, terms[0])) < sum(scalars(runner, 'loss'))
 
 
 def test_what_cannot_be_mixed_is_refused_before_data_are_read(tmp_path: Path) -> None:

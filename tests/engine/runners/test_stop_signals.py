@@ -112,9 +112,7 @@ def test_the_time_limit_stops_like_a_signal(tmp_path: Path, straight: Runner) ->
     assert_same(straight, trained(run_config(tmp_path, resume=True, train_cfg__max_seconds=3600)))
 
 
-def test_workers_live_through_signals_and_end_with_the_run(
-    tmp_path: Path, straight: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_outlive_signals_not_the_run(tmp_path: Path, straight: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     # This is the first thing that a worker does, before any code of ours.
     monkeypatch.setattr('torch.utils.data._utils.signal_handling._set_worker_signal_handlers', send_to_myself)
     runner, send = build_runner(run_config(tmp_path, train_dataloader__num_workers=2)), SendToWorkers()

@@ -122,9 +122,8 @@ def test_simsiam_lowers_its_rate_once_an_epoch() -> None:
     (schedule,) = prepared('configs/simsiam/r50_in1k.py').param_scheduler
     optimizer = optimizer_of(lr=0.05)
     with DefaultScope.overwrite_default_scope('mixcl'):
-        built = PARAM_SCHEDULERS.build(
-            schedule, default_args=dict(optimizer=optimizer, end=200, epoch_length=EPOCH_LENGTH)
-        )
+        given = dict(optimizer=optimizer, end=200, epoch_length=EPOCH_LENGTH)
+        built = PARAM_SCHEDULERS.build(schedule, default_args=given)
     assert built.by_epoch
     for epoch, (rate, *_) in enumerate(take_steps(optimizer, [built], 200)):
         assert rate == pytest.approx(0.05 * 0.5 * (1 + math.cos(math.pi * epoch / 200)))
