@@ -9,6 +9,7 @@ import pages
 import pytest
 import tiny
 import torch
+from evaluation.composed import composed
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from pages import PAGES, ROOT, blocks
@@ -244,7 +245,7 @@ def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
         assert "'configs/" not in block.text
         if re.search(r"^_base_ = .*'mixcl::", block.text, re.MULTILINE) and 'imports=' not in block.text:
             Path('block.py').write_text(block.text)
-            prepared('block.py')
+            composed('finetune', 'block.py') if 'evaluated = ' in block.text else prepared('block.py')
 
 
 @pytest.mark.long

@@ -211,7 +211,7 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
     for name in OF_FACTS if 'protocol' in cfg else ():
         if getattr(asked, name) not in (None, False):
             raise UserError(
-                f'`{name}` is for recipes of pretraining; mixcl evaluate composes another {cfg.config_name}'
+                f'`{name}` is for pretraining; mixcl evaluate composes evaluations such as {cfg.config_name}'
             )
     if 'protocol' in cfg and 'data' not in cfg:
         raise UserError(f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone')

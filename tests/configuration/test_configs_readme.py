@@ -12,7 +12,7 @@ from mixcl.recipes.evaluations.recipes import data_of
 from mixcl.recipes.prepared import prepared
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
-EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')
+TOGETHER = ('_base_/data', 'evaluation/backbones', 'evaluation/recipes/*')
 LENGTH_AND_BATCH = {'schedule.epochs', 'batch', 'at_once', 'optimizer.lr'}
 
 
@@ -30,7 +30,7 @@ def test_every_path_exists_and_every_config_is_listed() -> None:
     folders = {path.replace('<protocol>', '*') for path in re.findall(r'`(configs/[\w/<>]+)/\*\.py`', PAGE)}
     together = {path.relative_to(ROOT) for folder in folders for path in ROOT.glob(f'{folder}/*.py')}
     configs = {path.relative_to(ROOT) for path in (ROOT / 'configs').rglob('*.py') if '_base_' not in path.parts}
-    assert folders == {*(f'configs/evaluation/{name}' for name in EVALUATION_FOLDERS)}
+    assert folders == {f'configs/{name}' for name in TOGETHER}
     missing = {str(path) for path in configs - together} - listed
     assert not missing
 
