@@ -57,6 +57,9 @@ CALLED: dict[str, Callable] = dict(
 )  # fmt: skip
 """What mmengine calls with a dict without ``type``, by the place of the dict."""
 
+KINDS: dict[str, tuple[type, ...]] = dict(default_hooks=(dict,), custom_hooks=(list,), param_scheduler=(list, dict))
+"""Types of sections that hold others."""
+
 PLAIN = (bool, int, float, str, NoneType, Literal, dict, list, tuple, Sequence)
 """Types of annotations that values are compared with."""
 
@@ -78,6 +81,9 @@ def check_config(cfg: Config) -> None:
     for name in cfg:
         if not name.startswith('_') and (known := slip_of(name, RUNNER_KEYS)):
             raise UserError(f'config: {name} is read by nothing; did you mean {known!r}?')
+    for name, kinds in KINDS.items():
+        if not isinstance(cfg.get(name) or kinds[0](), kinds):
+            raise UserError(f'config: {name}={cfg[name]!r} must be a {" or a ".join(kind.__name__ for kind in kinds)}')
     for name, section in runner_sections(cfg):
         _check(section, (name,), cfg.get('default_scope') or 'mmengine', '')
 
@@ -135,7 +141,8 @@ def _check_keys(node: Mapping[str, Any], path: Path, factories: list[Callable], 
         if strict or slip:
             # mmengine keeps the settings of the class that was there before.
             drop = f'; of the class that stood there before, {readable((*path, "_delete_"))}=True drops all settings'
-            hint = suggested(key, known) + ('' if slip else drop)
+            near = suggested(key, known)
+            hint = near if 'did you mean' in near else near + drop
             raise UserError(f'config: {readable(path)} has an unknown key {key!r} for {label}{hint}')
 
 

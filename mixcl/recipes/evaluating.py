@@ -32,6 +32,15 @@ def evaluation_sections(recipe: EvaluationRecipe, model: Mapping[str, Any], proc
     are measured, those of the training images (the bank) and of the test images.
     """
     data, evaluated = recipe.data, recipe.evaluated
+    if len({recipe.schedule is None, recipe.optimizer is None, recipe.batch is None}) > 1:
+        raise UserError('schedule, optimizer and batch belong together: a protocol that trains has all, another none')
+    for name in ('backbone', *({'head'} & model.keys())):
+        if not isinstance(model.get(name), Mapping):
+            raise UserError(f'model.{name}={model.get(name)!r} must be a dict')
+    model = copy.deepcopy(dict(model))
+    holder = holder_of_backbone(model)
+    if 'type' not in holder['backbone'] and evaluated.backbone:
+        holder['backbone'] = {**evaluated.backbone, **holder['backbone']}
     if recipe.statistics == 'own' and evaluated.own:
         data = replace(data, **evaluated.own)
     view = evaluated_view(evaluated, data, recipe.views)
@@ -81,7 +90,8 @@ def evaluators(recipe: EvaluationRecipe, said: Mapping[str, Any]) -> dict[str, A
     """Return the sections of metrics; no more guesses count than there are classes, and validation is like the test."""
     tested = copy.deepcopy(said.get('test_evaluator'))
     if isinstance(tested, dict) and 'topk' in tested:
-        tested['topk'] = tuple(k for k in tested['topk'] if k <= recipe.evaluated.classes) or (1,)
+        given = tested['topk'] if isinstance(tested['topk'], list | tuple) else [tested['topk']]
+        tested['topk'] = tuple(k for k in given if k <= recipe.evaluated.classes) or (1,)
     validated = {} if recipe.schedule is None else dict(val_evaluator=tested)
     return dict(validated, **said) | dict(test_evaluator=tested)
 
@@ -92,7 +102,7 @@ def classifier(model: Mapping[str, Any], size: int, classes: int) -> dict[str, A
     Raises:
         UserError: if the backbone cannot be built, or the head is said to have another number of channels.
     """
-    found = copy.deepcopy(dict(model))
+    found = dict(model, head=dict(model['head']))
     holder, head = holder_of_backbone(found), found['head']
     holder['backbone'] = sized(holder['backbone'], size)
     channels = channels_of(holder, size)

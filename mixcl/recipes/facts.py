@@ -7,10 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from mixcl.recipes.typed import typed
+from mixcl.errors import UserError
+from mixcl.recipes.typed import check_keys, slip_of, typed
 
 Step = str | dict
 """A transform: its config, or its name among the fact ``steps``."""
+
+PARTS = ('train', 'bank', 'test')
+"""Parts of a data set."""
+
+VIEWS = ('plain', 'bilinear', 'bilinear_bicubic', 'jitter', 'randaugment', 'enlarged')
+"""Names of views of evaluations that recipes of mixcl choose. A data set may have others, for recipes of one's own."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,12 @@ class Data:
     list_file: str | None = None
     cache: dict | None = None
     at_once: int = 128
+
+    def __post_init__(self) -> None:
+        check_keys(self.splits, PARTS, 'data.splits')
+        for name, settings in self.splits.items():
+            if not isinstance(settings, Mapping | None):
+                raise UserError(f'data.splits.{name}={settings!r} must be a dict')
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,12 @@ class Evaluated:
     protocols: Sequence[str] = ()
     pack: dict = field(default_factory=dict)
     settings: dict = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_keys(self.own, ('mean', 'std'), 'evaluated.own')
+        for name in self.views:
+            if meant := slip_of(name, VIEWS):
+                raise UserError(f'evaluated.views.{name} is read by no recipe; did you mean {meant!r}?')
 
 
 @dataclass(frozen=True)

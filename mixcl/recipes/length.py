@@ -83,6 +83,10 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     cfg.default_hooks.checkpoint.interval = cfg.measure.every
 
 
+STRETCHED = ('milestones', 'end', 'T_max')
+"""Settings of schedules that are epochs."""
+
+
 def stretch(schedule: ConfigDict, before: int) -> None:
     """Keep the milestones and the end of a schedule at the same shares of another number of epochs, in place."""
     for name in ('end', 'T_max'):

@@ -10,7 +10,6 @@ from mixcl.recipes.evaluating import evaluation_sections, evaluators
 from mixcl.recipes.facts import FACTS, EvaluationRecipe, read_facts
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pretraining import pretraining_sections
-from mixcl.recipes.typed import slip_of
 
 SAID_BY_FACTS = {
     'auto_scale_lr': 'batch',
@@ -41,9 +40,8 @@ def made(config: Config, processes: int) -> Config:
     Raises:
         UserError: if a fact is wrong, or a section sets what a fact says.
     """
-    for name in config:
-        if meant := slip_of(name, FACTS | RUNNER_KEYS):
-            raise UserError(f'{name} is read by nothing; did you mean {meant!r}?')
+    if not isinstance(config.get('custom_hooks') or [], list | tuple):
+        raise UserError(f'custom_hooks={config.custom_hooks!r} must be a list of dicts')
     said = {name: value for name, value in config.to_dict().items() if name in RUNNER_KEYS}
     refuse_facts_in_sections(said)
     recipe = read_facts(config)

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.recipes.facts import Data, Evaluated, EvaluatedView, Step, View
+from mixcl.recipes.facts import VIEWS, Data, Evaluated, EvaluatedView, Step, View
 from mixcl.recipes.typed import suggested, typed
 
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
@@ -33,11 +33,11 @@ def views_of(views: Mapping[str, Any], data: Data) -> dict[str, View]:
     return found
 
 
-def given(views: Mapping[str, Any], name: str) -> dict[str, Any]:
+def given(views: Mapping[str, Any], name: str, place: str = 'views') -> dict[str, Any]:
     """Return what is said about a view; raises UserError if that is no dict."""
     said = views.get(name) or {}
     if not isinstance(said, Mapping):
-        raise UserError(f'views.{name}={said!r} must be a dict, or None for no such view')
+        raise UserError(f'{place}.{name}={said!r} must be a dict, or None for no such view')
     return dict(said)
 
 
@@ -84,9 +84,14 @@ def needs_patches(views: Mapping[str, Any]) -> bool:
 
 def evaluated_view(evaluated: Evaluated, data: Data, name: str) -> EvaluatedView:
     """Return a view of evaluations by its name, else 'plain'; raises UserError if it says what no view has."""
+    if name not in {*evaluated.views, *VIEWS}:
+        raise UserError(f'views={name!r} is no view of the data set{suggested(name, {*evaluated.views, *VIEWS})}')
     name = name if name in evaluated.views else 'plain'
-    said = dict(size=data.size, resize=data.resize) | given(evaluated.views, name)
-    return typed(EvaluatedView, said, f'evaluated.views.{name}')
+    said = dict(size=data.size, resize=data.resize) | given(evaluated.views, name, 'evaluated.views')
+    view = typed(EvaluatedView, said, f'evaluated.views.{name}')
+    if view.resize is not None and view.resize < view.size:
+        raise UserError(f'images are resized to {view.resize} pixels (data.resize), too few for crops of {view.size}')
+    return view
 
 
 def augmented_pipeline(data: Data, view: EvaluatedView, steps: Mapping[str, dict]) -> list[dict]:
@@ -125,7 +130,8 @@ def named(given: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[
     """Return the configs of transforms that are given by name or as they are; raises UserError for an unknown name."""
     for step in given:
         if isinstance(step, str) and step not in steps:
-            raise UserError(f'{place} names {step!r}, which is none of the steps{suggested(step, steps)}')
+            hint = suggested(step, steps) if steps else ": let the file inherit from 'mixcl::_base_/runtime.py'"
+            raise UserError(f'{place} names {step!r}, which is none of the steps{hint}')
     found = [steps[step] if isinstance(step, str) else step for step in given]
     if wrong := [step for step in found if not isinstance(step, Mapping) or 'type' not in step]:
         raise UserError(f'{place} has {wrong[0]!r}, which is no dict with a type')

@@ -214,15 +214,17 @@ def _made(cfg: Config, asked: Options, processes: int) -> Config:
                 f'`{name}` is for pretraining; mixcl evaluate composes evaluations such as {cfg.config_name}'
             )
     if 'protocol' in cfg and 'data' not in cfg:
-        raise UserError(f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone')
+        raise UserError(
+            f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone (--dry-run)'
+        )
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     facts, sections = facts_and_sections(asked.cfg_options or {})
     early = {key: sections.pop(key) for key in [*sections] if key.startswith(('custom_imports', 'custom_hooks'))}
     merge(cfg, early)  # parts are built, and hooks of the method added, while sections are made
     import_modules(cfg)
-    intended, found = cfg.get('batch'), None
     override_facts(cfg, facts if not asked.fit else {})  # as if the file said so
+    intended, found = cfg.get('batch'), None
     if asked.fit and asked.backbone:
         use_recipe_of(cfg, asked.backbone)
     if asked.data:

@@ -50,7 +50,7 @@ class ReadOnlyConfig(Config):
 
 
 def read_only(cfg: Config) -> Config:
-    """Return a config that nothing can change, with the content of another."""
+    """Return a config whose dicts nothing can change, with the content of another; lists stay lists."""
     return _with_dict(ReadOnlyConfig, cfg, ReadOnlyDict(cfg._cfg_dict))
 
 

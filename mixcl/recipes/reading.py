@@ -11,7 +11,9 @@ from mmengine.utils import import_modules_from_strings
 
 from mixcl.errors import UserError
 from mixcl.quiet_log import quieten
-from mixcl.recipes.paths import walk
+from mixcl.recipes.facts import FACTS
+from mixcl.recipes.paths import RUNNER_KEYS, walk
+from mixcl.recipes.typed import slip_of
 from mixcl.shipped import config_name, find_config, shipped, shipped_name
 
 HERE = Path()
@@ -38,6 +40,9 @@ def read_config(path: str | Path) -> Config:
         cfg.items()  # imports what a config names by import
     _forget_own_scope(cfg)
     cfg.setdefault('config_name', config_name(path))
+    for name in cfg if cfg.get('facts') else ():
+        if meant := slip_of(name, FACTS | RUNNER_KEYS):
+            raise UserError(f'{path}: {name} is read by nothing; did you mean {meant!r}?')
     if cfg.get('facts') and isinstance(cfg.get('data'), str):
         use_data_set(cfg, cfg.data, path.parent)
     import_modules(cfg)
@@ -57,9 +62,17 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
     if not isinstance(found.get('data'), dict):
         raise UserError(f'data={name!r}: {path} says nothing about data')
     cfg.data = found.data
-    cfg.steps = {**(cfg.get('steps') or {}), **(found.get('steps') or {})}
+    cfg.steps = {**steps_of(cfg), **steps_of(found)}
     for name in {'measure', 'evaluated'} & found.keys():
         cfg[name] = found[name]
+
+
+def steps_of(cfg: Config) -> dict:
+    """Return the transforms of a config by name; raises UserError if they are no dict."""
+    steps = cfg.get('steps') or {}
+    if not isinstance(steps, dict):
+        raise UserError(f'steps={steps!r} must be a dict of transforms by name')
+    return steps
 
 
 def data_file(name: str, folder: Path = HERE) -> Path:

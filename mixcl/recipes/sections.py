@@ -35,6 +35,8 @@ class Shared(NamedTuple):
 
 def class_of(part: Mapping[str, Any], place: str) -> Any:
     """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
+    if not isinstance(part, Mapping):
+        raise UserError(f'{place}={part!r} must be a dict with a type')
     if 'type' not in part:
         raise UserError(f'{place} has no type')
     return found_type(part['type'], place)

@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -45,7 +45,7 @@ def typed(kind: type[Kind], given: Any, place: str) -> Kind:
     others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
     for key in others:
         if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
-            raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
+            raise UserError(f'{place} has no {key!r}{suggested(key, known.keys() - {"settings"})}')
     values = {key: value for key, value in given.items() if key not in others}
     for key, value in values.items():
         name = f'{place}.{key}'.removeprefix('the recipe.')
@@ -62,6 +62,13 @@ def typed(kind: type[Kind], given: Any, place: str) -> Kind:
         if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
             raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
     return kind(**values, **({'settings': others} if 'settings' in known else {}))
+
+
+def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+    """Raise UserError for the first key of a dict that is none of those known."""
+    for key in given:
+        if key not in known:
+            raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
 
 
 def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def fits(value: Any, kind: Any) -> bool:
     if origin in (int, float):
         return isinstance(value, (int, float) if origin is float else int) and not isinstance(value, bool)
     if origin in (list, Sequence):
-        return isinstance(value, list | tuple) and all(fits(each, inner[0]) for each in value)
+        return isinstance(value, list | tuple) and all(fits(each, inner[0] if inner else object) for each in value)
     return isinstance(value, Mapping if origin is dict else origin)
 
 
@@ -95,12 +102,16 @@ def in_words(kind: Any) -> str:
         return ' or '.join(in_words(each) for each in inner if each is not NoneType)
     if origin is Literal:
         return ' or '.join(map(repr, inner))
-    return f'a list, each {in_words(inner[0])}' if origin in (list, Sequence) else WORDS.get(origin, origin.__name__)
+    if origin in (list, Sequence):
+        return f'a list, each {in_words(inner[0])}' if inner else 'a list'
+    return 'a dict' if is_dataclass(origin) else WORDS.get(origin, origin.__name__)
 
 
 def suggested(word: str, known: Any) -> str:
     """Return the end of a message about a word that is not known: the nearest that is."""
     near = difflib.get_close_matches(str(word), [*map(str, known)], 1)
+    if not near and not known:
+        return ', and there are none'
     return f'; did you mean {near[0]!r}?' if near else f'; there are {", ".join(sorted(map(str, known)))}'
 
 

@@ -11,7 +11,7 @@ from mixcl.recipes.checking import check_config
 from mixcl.recipes.evaluations import composing
 from mixcl.recipes.evaluations.adaptation import put_backbone
 from mixcl.recipes.evaluations.composing import change, complete, use_images
-from mixcl.recipes.evaluations.recipes import Recipe, family_of, find_recipe, variant_of
+from mixcl.recipes.evaluations.recipes import RecipeRow, family_of, find_recipe, variant_of
 from mixcl.recipes.making import made
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
@@ -29,7 +29,7 @@ def backbone_of(pretraining: str) -> dict | None:
 
 def recipe_of(
     protocol: str, data: str, name: str | None = None, backbone: Mapping | None = None, recipe: str | None = None
-) -> Recipe | None:
+) -> RecipeRow | None:
     """Return the recipe for the pretraining config ``name``."""
     evaluated = data_set(data, protocol).evaluated
     backbone = backbone or (backbone_of(name) if name else evaluated.backbone)

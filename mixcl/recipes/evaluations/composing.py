@@ -12,16 +12,13 @@ from typing import Any
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
-from mixcl.recipes.evaluations.recipes import OWN_DATA
-from mixcl.recipes.facts import Data
-from mixcl.recipes.length import stretch
+from mixcl.recipes.evaluations.recipes import NUMBERS, OWN_DATA, PROTOCOLS
+from mixcl.recipes.facts import Data, Evaluated
+from mixcl.recipes.length import STRETCHED, stretch
 from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import suggested_source
-from mixcl.recipes.reading import data_file, read_config
-from mixcl.recipes.typed import with_defaults
-
-NUMBERS = dict(lr='optimizer.lr', batch='batch', epochs='schedule.epochs', every='measure.every')
-"""Facts that a recipe's ``variants`` may change: the learning rate for 256 images, the images per step, etc."""
+from mixcl.recipes.reading import data_file, read_config, steps_of
+from mixcl.recipes.typed import check_keys, typed, with_defaults
 
 
 def data_set(name: str, protocol: str) -> Config:
@@ -32,9 +29,22 @@ def data_set(name: str, protocol: str) -> Config:
         found = read_config(data_file(name))
     except UserError as error:
         raise UserError(f'{error}{suggested_source(name)}') from error
-    if protocol not in ((found.get('evaluated') or {}).get('protocols') or [protocol]):
+    if protocol not in (checked_images(found, name).evaluated.get('protocols') or [protocol]):
         raise not_for(protocol, name)
     return found
+
+
+def checked_images(config: Config, name: str) -> Config:
+    """Return a config that says data, and what evaluations ask beside; raises UserError if it does not."""
+    for fact in ('data', 'evaluated'):
+        if not isinstance(config.get(fact), Mapping):
+            raise UserError(f'{name} says no {fact}, which must be a dict: see docs/evaluation.md')
+    facts = typed(Evaluated, config.evaluated, 'evaluated')
+    check_keys(facts.settings, PROTOCOLS, 'evaluated')
+    for protocol, changes in facts.settings.items():
+        if not isinstance(changes, Mapping):
+            raise UserError(f'evaluated.{protocol}={changes!r} must be a dict')
+    return config
 
 
 def not_for(protocol: str, name: str) -> UserError:
@@ -43,12 +53,12 @@ def not_for(protocol: str, name: str) -> UserError:
     return UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by `data`')
 
 
-def use_images(cfg: Config, data: Mapping[str, Any], protocol: str) -> None:
+def use_images(cfg: Config, data: Config, protocol: str) -> None:
     """Put the facts of a data set into those of a recipe, in place."""
-    for name in ('data', 'evaluated'):
-        cfg[name] = ConfigDict(copy.deepcopy(dict(data[name])))
-    cfg.data = ConfigDict(with_defaults(Data, cfg.data))
-    cfg.steps = {**(data.get('steps') or {}), **(cfg.get('steps') or {})}
+    cfg.data = ConfigDict(with_defaults(Data, copy.deepcopy(data.data)))
+    cfg.evaluated = ConfigDict(with_defaults(Evaluated, copy.deepcopy(data.evaluated)))
+    del cfg.evaluated['settings']
+    cfg.steps = {**steps_of(data), **steps_of(cfg)}
     cfg.protocol.name = protocol
 
 
@@ -59,7 +69,7 @@ def complete(cfg: Config, variant: Mapping[str, Any], family: str, percent: int 
     """
     protocol, data, evaluated = cfg.protocol.name, cfg.data, cfg.evaluated
     change(cfg, {NUMBERS[name]: value for name, value in variant.items()})
-    if 'schedule' in cfg and family == 'resnet' and 'enlarged' in (evaluated.get('views') or {}):
+    if 'schedule' in cfg and family == 'resnet' and 'enlarged' in evaluated.views:
         cfg.views = 'enlarged'
     if protocol == 'semi':
         percent = percent or 10
@@ -77,7 +87,9 @@ def change(cfg: Config, changes: Mapping[str, Any]) -> None:
     """Merge changes into the facts of a recipe, in place; another number of epochs stretches the schedule."""
     before = (cfg.get('schedule') or {}).get('epochs')
     merge(cfg, changes)
+    if before and not isinstance(cfg.schedule, Mapping):
+        raise UserError(f'schedule={cfg.schedule!r} must be a dict')
     nested = Config()
     nested.merge_from_dict(dict(changes))
-    if before and [*nested.get('schedule', {})] == ['epochs']:
+    if before and isinstance(cfg.schedule.epochs, int) and not {*STRETCHED} & {*nested.get('schedule', {})}:
         stretch(cfg.schedule, before)

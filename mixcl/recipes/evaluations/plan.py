@@ -16,12 +16,12 @@ from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots
 from mixcl.recipes.evaluating import channels_of
 from mixcl.recipes.evaluations.adaptation import put_backbone, put_classifier
-from mixcl.recipes.evaluations.composing import change, complete, data_set, use_images
+from mixcl.recipes.evaluations.composing import change, checked_images, complete, data_set, use_images
 from mixcl.recipes.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
 from mixcl.recipes.evaluations.recipes import (
     PROTOCOLS,
     TABLE,
-    Recipe,
+    RecipeRow,
     data_of,
     family_of,
     find_recipe,
@@ -109,7 +109,9 @@ def planned(
     wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
     prefixes = {key.partition('.')[0] for key in overrides if key.startswith(PREFIXES)}
     _check_asked(subject, wanted, {*own, *roots, *prefixes})
-    starts = [_composed(subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
+    starts = [
+        _composed(subject, *pair, own.get(pair[0]), recipe, roots, _overrides_of(pair[0], overrides)) for pair in wanted
+    ]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
@@ -165,7 +167,8 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
     found: dict[str, tuple[Path, Config]] = {}
     for path in paths:
         cfg = read_config(path)
-        name = (cfg.get('protocol') or {}).get('name')
+        protocol = cfg.get('protocol')
+        name = protocol.get('name') if isinstance(protocol, Mapping) else protocol
         if name not in PROTOCOLS or name in found:
             raise UserError(
                 f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
@@ -186,10 +189,12 @@ def _composed(
     own: tuple[Path, Config] | None,
     asked: str | None,
     roots: Mapping[str, str],
+    overrides: Mapping[str, Any],
 ) -> tuple[Path, Config, bool]:
     """Return a recipe's path, its facts with data set and backbone, and whether ``--recipe`` asked for it."""
     if own and 'data' in own[1]:  # it brings its images and all
         facts = copy.deepcopy(own[1])
+        use_images(facts, checked_images(own[1], str(own[0])), protocol)
         if subject.backbone is not None and protocol != 'robustness':
             put_backbone(facts, subject.backbone, subject.config)
         return own[0], facts, False
@@ -201,12 +206,16 @@ def _composed(
     family, names = family_of(backbone), {data, images.evaluated.get('like')}
     place = (protocol, names, subject.config_name, family)
     found = find_recipe(*place, asked) if asked and not own else None
-    row = Recipe(str(own[0])) if own else found or find_recipe(*place)
+    row = RecipeRow(str(own[0])) if own else found or find_recipe(*place)
     assert row is not None  # the last row of every protocol is for anything
     path = own[0] if own else shipped('configs') / f'evaluation/recipes/{row.config}.py'
     facts = copy.deepcopy(own[1]) if own else read_config(path)
     variant = {} if own else variant_of(facts, names, subject.config_name, row.percent)
+    if not isinstance(facts.get('model'), Mapping):
+        raise UserError(f'{path} says no model, which must be a dict')
     use_images(facts, images, protocol)
+    # What else depends on the images follows.
+    change(facts, {name: value for name, value in overrides.items() if name.startswith(('data.', 'evaluated.'))})
     complete(facts, variant, family, row.percent)
     kept = FACTS - {'variants'} | RUNNER_KEYS  # no variables of its bases
     facts = Config({name: facts[name] for name in facts if name in kept})

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mixcl.recipes.typed import check_keys
 from mixcl.registry import MODELS
+
+NUMBERS = dict(lr='optimizer.lr', batch='batch', epochs='schedule.epochs', every='measure.every')
+"""Facts that a recipe's ``variants`` may change: the learning rate for 256 images, the images per step, etc."""
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RecipeRow:
     """One row of :data:`TABLE`: a file under configs/evaluation/recipes/, and what it is for.
 
     Its purpose is given in words; an empty field stands for all. The numbers of the recipe are in the file.
@@ -32,10 +36,10 @@ class Recipe:
     def is_for(self, names: set[str], backbone: str | None, family: str, data: set[str]) -> bool:
         """Whether the row is for one of these names, a backbone (by name and family) and a data set (by its names)."""
         columns = ((self.names, names), (self.backbone, {backbone}), (self.family, {family}), (self.data, data))
-        return all(fits(words, found) for words, found in columns)
+        return all(is_for_one(words, found) for words, found in columns)
 
 
-def fits(words: str, found: set) -> bool:
+def is_for_one(words: str, found: set) -> bool:
     """Whether one of the words is in ``found``; no words stand for all."""
     return not words or bool(found & set(words.split()))
 
@@ -44,9 +48,9 @@ CIFAR = 'cifar10'  # and CIFAR-100, which is like it
 IMAGENET = 'in1k in100'
 RESNETS = 'resnet resnet-cifar'
 SMALL = 'digits fashionmnist'
-R = Recipe
+R = RecipeRow
 
-TABLE: dict[str, tuple[Recipe, ...]] = dict(
+TABLE: dict[str, tuple[RecipeRow, ...]] = dict(
     knn=(R('knn/backbone'),),
     linear_fast=(R('linear_fast/sweep'),),
     few_labels=(R('few_labels/draws'),),
@@ -153,7 +157,7 @@ def data_of_name(config_name: str) -> str:
 
 def find_recipe(
     protocol: str, data: set[str], config_name: str | None, family: str, asked: str | None = None
-) -> Recipe | None:
+) -> RecipeRow | None:
     """Find the recipe for a pretraining, whose name tells method, host and backbone; None if there is none.
 
     ``data`` has the names of the data set and of the one that it is ``like``; ``asked`` is the name from ``--recipe``.
@@ -166,12 +170,13 @@ def find_recipe(
 def variant_of(recipe: Mapping, data: set[str], config_name: str | None, percent: int | None) -> dict[str, Any]:
     """Return a recipe's changes for a backbone, data set and share of labels: the first of its ``variants`` that fits.
 
-    A variant's ``backbone``, ``data`` and ``percent`` say what it is for, like those of a :class:`Recipe`.
+    A variant's ``backbone``, ``data`` and ``percent`` say what it is for, like those of a :class:`RecipeRow`.
     """
     backbone = parts_of_name(config_name)[0]
     for variant in recipe.get('variants') or []:
         numbers = dict(variant)
+        check_keys(numbers, ('backbone', 'data', 'percent', *NUMBERS), 'variants')
         of, images, share = (numbers.pop(name, None) for name in ('backbone', 'data', 'percent'))
-        if fits(of or '', {backbone}) and fits(images or '', data) and share in (None, percent):
+        if is_for_one(of or '', {backbone}) and is_for_one(images or '', data) and share in (None, percent):
             return numbers
     return {}

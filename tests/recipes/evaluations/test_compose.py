@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from evaluation.checkpoints import TINY_VIT
 from evaluation.composed import composed, composed_facts
 from mmcv.transforms import Compose
 from mmengine.config import Config
@@ -130,6 +131,43 @@ def test_data_sets_that_a_protocol_has_not() -> None:
     ):
         with pytest.raises(UserError, match=message):
             data_set(data, protocol)
+
+
+DIGITS = "_base_ = 'mixcl::_base_/data/digits.py'\n"
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('evaluated = dict(liek="digits")', "evaluated has no 'liek'; did you mean 'like'"),
+        ('evaluated = dict(linaer=dict(batch=3))', "evaluated has no 'linaer'; did you mean 'linear'"),
+        ('evaluated = dict(own=dict(men=[1]))', "evaluated.own has no 'men'; did you mean 'mean'"),
+        (
+            'evaluated = dict(views=dict(plian=dict()))',
+            "evaluated.views.plian is read by no recipe; did you mean 'plain'",
+        ),
+        ('evaluated = dict(views=dict(plain=3))', 'evaluated.views.plain=3 must be a dict'),
+        ('evaluated = dict(knn=3)', 'evaluated.knn=3 must be a dict'),
+        ('evaluated = 3', 'says no evaluated, which must be a dict'),
+        ('data = dict(splits=dict(trian=dict()))', "data.splits has no 'trian'; did you mean 'train'"),
+        ('data = dict(splits=dict(train=3))', r'data\.splits\.train=3 must be a dict'),
+        ('data = dict(size=32, resize=18)', 'resized to 18 pixels .data.resize., too few for crops of 32'),
+        ('evalutaed = dict(classes=3)', "evalutaed is read by nothing; did you mean 'evaluated'"),
+    ],
+)
+def test_slips_in_a_data_set_are_told(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / 'mine.py').write_text(f'{DIGITS}{text}\n')
+    with pytest.raises(UserError, match=message):
+        planned(['knn'], str(tmp_path / 'mine.py'), Subject())
+
+
+def test_a_data_set_needs_no_more_than_its_classes_and_its_size_may_be_overridden(tmp_path: Path) -> None:
+    images = "data = dict(images=dict(type='Digits'), size=16, resize=16)\n"
+    text = f"_base_ = 'mixcl::_base_/runtime.py'\n{images}evaluated = dict(classes=10)\n"
+    (tmp_path / 'least.py').write_text(text)
+    subject = Subject(backbone=dict(type='ContrastiveViT', arch=TINY_VIT['arch'], patch_size=4))
+    (knn,) = planned(['knn'], str(tmp_path / 'least.py'), subject, overrides={'data.size': 8})
+    assert (knn.cfg.model.backbone.img_size, knn.cfg.protocol.crop, knn.cfg.protocol.resize) == (8, 8, 16)
 
 
 def test_processes_share_the_batch() -> None:

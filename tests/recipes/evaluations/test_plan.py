@@ -261,6 +261,32 @@ def test_what_an_override_decides_follows_or_is_noted() -> None:
     assert semi.cfg.protocol.share == 0.5
 
 
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('bacth = 3', "bacth is read by nothing; did you mean 'batch'"),
+        ('schedule = None', 'schedule, optimizer and batch belong together'),
+        ("views = 'bilinaer'", "views='bilinaer' is no view of the data set; did you mean 'bilinear'"),
+        ("protocol = 'linear'", 'give one for each of'),
+        ('model = dict(head=None)', 'model.head=None must be a dict'),
+        ('repeats = 0', 'repeats=0 must be at least 1'),
+        ("statistics = 'x'", "statistics='x' must be 'pretraining' or 'data' or 'own'"),
+        ('optim_wrapper = dict(optimizer=dict(lr=1))', 'set optimizer .its lr is for 256 images'),
+    ],
+)
+def test_slips_in_a_recipe_are_told(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / 'own.py').write_text(f"_base_ = 'mixcl::evaluation/recipes/linear/moco.py'\n{text}\n")
+    with pytest.raises(UserError, match=message):
+        plan('linear', own_configs=[str(tmp_path / 'own.py')])
+
+
+def test_milestones_follow_the_epochs_unless_they_are_said() -> None:
+    subject = Subject(backbone=dict(type='mmpretrain.ResNet', depth=18))
+    for said, expected in (({'schedule.warmup': 0}, [6, 8]), ({'schedule.milestones': [3, 5]}, [3, 5])):
+        (linear,) = plan('linear', overrides={'schedule.epochs': 10, **said}, subject=subject)
+        assert linear.cfg.param_scheduler[-1].milestones == expected
+
+
 def test_a_recipe_of_ones_own_keeps_its_numbers(tmp_path: Path) -> None:
     """The numbers that it inherits have variants for digits."""
     path = tmp_path / 'own.py'
