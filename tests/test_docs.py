@@ -1,10 +1,12 @@
 """Code and commands in the documentation work as printed."""
 
+import copy
 import re
 import runpy
 from itertools import chain
 from pathlib import Path
 
+import hosts
 import pages
 import pytest
 import tiny
@@ -15,8 +17,10 @@ from mmengine.registry import DefaultScope
 from pages import PAGES, ROOT, blocks
 from PIL import Image
 from tools.command import run
+from torch import nn
 from torch.nn import functional
 
+from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
 from mixcl.losses import InfoNCE
 from mixcl.mixers import CutMix, Mixup, PatchMix
@@ -184,6 +188,52 @@ def test_patchmix_by_hand_is_the_table_of_terms_beside_it(monkeypatch):
     by_hand['random_groups'] = lambda images: next(drawn)
     expected = by_hand['patchmix_loss'](view1, view2, online, target)
     torch.testing.assert_close(sum(value for name, value in losses.items() if 'loss' in name), expected)
+
+
+class LastOutput(nn.Module):
+    def forward(self, outputs):
+        return outputs[-1]
+
+
+def test_patchmix_in_full_trains_as_the_engine_does(monkeypatch):
+    """Losses, gradients and average of two steps agree, from the same weights and with the same permutations."""
+    names = {}
+    exec(the_block('docs/methods/patchmix.md', '# PatchMix in full'), names)
+    model = Config.fromfile(ROOT / 'configs/patchmix/vit-s16_in1k.py').model.to_dict()
+    model['backbone'] |= hosts.BACKBONES['vit'] | dict(drop_path_rate=0.0)
+    model['neck'] |= dict(hidden_channels=24, out_channels=12)
+    model['predictor'] |= dict(hidden_channels=24)
+    learner = hosts.build(model).double()
+    names['PATCH'] = 2
+    backbone = nn.Sequential(copy.deepcopy(learner.backbone), LastOutput())
+    by_hand = names['PatchMix'](backbone, 16, 24, 12).double()
+    for head, same in (by_hand.encoder[1], learner.neck), (by_hand.predictor, learner.predictor):
+        head.load_state_dict(dict(zip(head.state_dict(), same.state_dict().values(), strict=True)))
+    by_hand.momentum_encoder.load_state_dict(by_hand.encoder.state_dict())
+    engine = nn.ModuleList([learner.backbone, learner.neck, learner.predictor])
+    plain = nn.ModuleList([by_hand.encoder, by_hand.predictor])
+    drawn, randperm = [], torch.randperm
+    for step in (1, 2):
+        views = hosts.crops(learner, 7, seed=step)
+        learner.begin_step(StepKey(seed=0, step=step, rank=0))
+        monkeypatch.setattr(torch, 'randperm', lambda *size, **draw: drawn.append(randperm(*size, **draw)) or drawn[-1])
+        named = learner(views, mode='loss')
+        losses = torch.stack([named[f'loss_{query}_{key}'] for query, key, _ in model['terms']])
+        monkeypatch.setattr(torch, 'randperm', lambda size: drawn.pop(0))
+        expected = torch.stack(by_hand(*views))
+        torch.testing.assert_close(losses, expected, rtol=0, atol=1e-6)
+        losses.sum().backward()
+        expected.sum().backward()
+        for parameter, same in zip(engine.parameters(), plain.parameters(), strict=True):
+            # The class token starts nearly at 0, which layer norm amplifies: rounding shows.
+            torch.testing.assert_close(parameter.grad, same.grad, rtol=1e-5, atol=1e-5)
+        for module in (engine, plain):
+            torch.optim.SGD(module.parameters(), lr=0.01).step()
+            module.zero_grad()
+        learner.end_step(progress=step / 3, epochs=1)
+        by_hand.follow(step / 3)
+    for parameter, same in zip(learner.target.parameters(), by_hand.momentum_encoder.parameters(), strict=True):
+        torch.testing.assert_close(parameter, same, rtol=0, atol=1e-6)
 
 
 def test_the_worked_example_of_the_concepts():
