@@ -168,7 +168,7 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
     for path in paths:
         cfg = read_config(path)
         protocol = cfg.get('protocol')
-        name = protocol.get('name') if isinstance(protocol, Mapping) else protocol
+        name = protocol.get('name') if isinstance(protocol, Mapping) else None
         if name not in PROTOCOLS or name in found:
             raise UserError(
                 f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
