@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 import pytest
-from evaluation.composed import CONFIGS, composed, numbers, recipe_of
+from evaluation.composed import CONFIGS, composed, composed_facts, numbers, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
@@ -110,10 +110,10 @@ BEST_OF_TWO = 'best_of_all_top1'
 
 @functools.cache
 def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Config | None:
-    """Return the config that trains; robustness takes that of the classifier fine-tuned in the same call."""
+    """Return the facts of a training; robustness takes those of the classifier fine-tuned in the same call."""
     protocol, data = ('finetune', 'in1k') if protocol == 'robustness' else (protocol, data)
     exists = recipe_of(protocol, data, config, recipe=recipe) is not None
-    return composed(protocol, data, config, recipe=recipe) if exists else None
+    return composed_facts(protocol, data, config, recipe=recipe) if exists else None
 
 
 @pytest.mark.long
