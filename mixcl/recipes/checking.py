@@ -33,9 +33,9 @@ from mixcl.setting_ranges import wrong_values
 
 TAKEN_OUT = {
     *('type', '_scope_', '_delete_', 'priority', 'constructor', 'paramwise_cfg', 'convert_to_iter_based', 'by_epoch'),
-    *('name', 'override', 'layer', 'num_batch_per_epoch', 'disable_subprocess_warning'),
+    *('name', 'override', 'layer', 'num_batch_per_epoch', 'disable_subprocess_warning', 'requires_grad'),
 }
-"""Keys that mmengine takes out of a dict before it calls what ``type`` names."""
+"""Keys that mmengine, and for layers mmcv, takes out of a dict before it calls what ``type`` names."""
 
 DEFAULT_HOOKS = ('runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint')
 """Hooks that mmengine's Runner has unless a config sets them to None."""
