@@ -1,5 +1,6 @@
 """Configs of evaluations without a checkpoint, composed as ``mixcl evaluate`` does."""
 
+import copy
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from mixcl.weights import backbone_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 data_set = functools.cache(composing.data_set)
-prepared_once = functools.cache(prepared)
+prepared_once, read_once = functools.cache(prepared), functools.cache(read_config)
 
 
 @functools.cache
@@ -52,7 +53,7 @@ def composed_facts(
     backbone = backbone or (backbone_of(name) if name else images.evaluated.backbone.to_dict())
     row = recipe_of(protocol, data, name, backbone, recipe)
     assert row is not None, f'no recipe of {protocol} on {data} for {name} and {recipe}'
-    cfg = read_config(CONFIGS / f'evaluation/recipes/{row.config}.py')
+    cfg = copy.deepcopy(read_once(CONFIGS / f'evaluation/recipes/{row.config}.py'))
     variant = variant_of(cfg, {data, images.evaluated.get('like')}, name, row.percent)
     use_images(cfg, images, protocol)
     complete(cfg, variant, family_of(backbone), row.percent)
