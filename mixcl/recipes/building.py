@@ -72,7 +72,7 @@ def check_parts(cfg: Config) -> None:
                 Compose(thawed(images['pipeline']))
                 kind: Any = found_factories(images['type'], cfg.get('default_scope') or 'mmengine')[0]
                 listed = isinstance(kind, type) and issubclass(kind, BaseDataset)
-                if listed and Path(images.get('data_root') or '').is_dir():
+                if listed and images.get('data_root') and Path(images['data_root']).is_dir():
                     DATASETS.build({**thawed(images), 'lazy_init': True})
 
 

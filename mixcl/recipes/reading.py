@@ -61,6 +61,9 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
     found = read_config(path)
     if not isinstance(found.get('data'), dict):
         raise UserError(f'data={name!r}: {path} says nothing about data')
+    protocols = (found.get('evaluated') or {}).get('protocols')
+    if protocols and 'protocol' not in cfg:
+        raise UserError(f'data={name!r} is for evaluations by {", ".join(protocols)} alone; pretrain on other images')
     cfg.data = found.data
     cfg.steps = {**steps_of(cfg), **steps_of(found)}
     for name in {'measure', 'evaluated'} & found.keys():

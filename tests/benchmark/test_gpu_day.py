@@ -97,7 +97,7 @@ def test_the_stored_counts_are_those_of_today(name: str) -> None:
 
 def test_flops_without_values_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     cfg = prepared('configs/mocov3/vit-s16_in1k.py', smoke=True)
-    monkeypatch.setattr(gpu_counts, 'prepared', lambda path: cfg.copy())
+    monkeypatch.setattr(gpu_counts, 'prepared', lambda path, **options: cfg)
     flops, _ = gpu_counts.count('mocov3/vit-s16_in1k', 8)
     assert flops == pytest.approx(count_flops(SyntheticIteration(cfg, 8).run), rel=0.01)
 

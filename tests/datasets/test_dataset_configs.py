@@ -12,6 +12,7 @@ from mmcv.transforms import Compose
 from mmengine.config import Config
 from mmpretrain.registry import MODELS
 
+from mixcl.errors import UserError
 from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
 
@@ -48,7 +49,11 @@ def evaluation_images(config: Config, loader: str) -> Mapping:
 
 
 def test_every_data_set_is_known_here() -> None:
-    assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, 'folder'}
+    tests_alone = {'imagenet-a', 'imagenet-c', 'imagenet-r', 'voc07'}
+    assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, 'folder', *tests_alone}
+    for name in tests_alone:
+        with pytest.raises(UserError, match=f"data='{name}' is for evaluations by"):
+            prepared('patchmix/vit-s16_in1k', cfg_options=dict(data=name))
 
 
 def test_sizes_of_views_which_differ_only_in_blur_and_solarisation() -> None:
