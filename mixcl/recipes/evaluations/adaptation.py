@@ -4,7 +4,6 @@ import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
-from mmpretrain.models import ResNet
 
 from mixcl.errors import UserError, as_user_error
 from mixcl.recipes.facts import Data, Evaluated
@@ -47,6 +46,8 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
         if isinstance(part, dict) and 'img_size' in part:
             part['img_size'] = size
     new |= {key: own[key] for key in replaced & own.keys() & keywords_of(kind).keys()}
+    from mmpretrain.models import ResNet  # here, once mixcl.quiet_imports has prepared mmpretrain
+
     if isinstance(kind, type) and issubclass(kind, ResNet):
         norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')
         if norm['type'] in BATCH_NORMS and wanted in BATCH_NORMS:
