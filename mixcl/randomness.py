@@ -8,9 +8,18 @@ import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 import torch
+
+
+class StepKey(NamedTuple):
+    """The key of all random numbers of one training step on one process."""
+
+    seed: int
+    step: int
+    rank: int
 
 
 def seed_of(*key: int | str) -> int:

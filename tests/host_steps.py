@@ -3,6 +3,7 @@
 This is a module of its own because the processes cannot import test modules.
 """
 
+import dataclasses
 import functools
 
 import hosts
@@ -125,22 +126,23 @@ def one_process(name: str, processes: int = 2) -> dict[str, dict[str, Tensor]]:
     return outcome(learner, means)
 
 
-def whole_batch(learner: ContrastiveLearner, processes: int) -> dict[str, Stream]:
-    """Concatenate the streams of all processes, each mixed within its process."""
+def whole_batch(learner: ContrastiveLearner, processes: int) -> tuple[dict[str, Stream], ...]:
+    """Concatenate the streams of all processes, as either encoder sees them, each mixed within its process."""
     parts = []
     for rank in reversed(range(processes)):  # the step goes on with the key of the first
         learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
         parts.insert(0, learner.build_streams(*inputs(learner, rank)))
-    return {name: joined([part[name] for part in parts]) for name in parts[0]}
+    sides = [[part[side] for part in parts] for side in range(2)]
+    return tuple({name: joined([part[name] for part in side]) for name in side[0]} for side in sides)
 
 
 def joined(parts: list[Stream]) -> Stream:
-    return Stream(
-        torch.cat([part.images for part in parts]),
-        Composition.cat([part.composition for part in parts]),
-        None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
-        None if parts[0].mask is None else torch.cat([part.mask for part in parts]),
-        None if parts[0].seen_online is None else joined([part.seen_online for part in parts]),
+    return dataclasses.replace(
+        parts[0],
+        images=torch.cat([part.images for part in parts]),
+        composition=Composition.cat([part.composition for part in parts]),
+        tokens=None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
+        mask=None if parts[0].mask is None else torch.cat([part.mask for part in parts]),
     )
 
 

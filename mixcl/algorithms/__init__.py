@@ -5,5 +5,7 @@ from mixcl.algorithms.contrastive import ContrastiveLearner
 from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patch_sampling import PatchSamplingLearner
 from mixcl.algorithms.self_supervised import SelfSupervised
-from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
+from mixcl.algorithms.streams import StreamRecipe
 from mixcl.algorithms.terms import Term
+from mixcl.encoders.stream import Stream
+from mixcl.randomness import StepKey

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.backbones.patch_size import patch_size_of
+from mixcl.encoders.stream import Level, RowsOf
 from mixcl.errors import UserError
-from mixcl.losses import NegativesSource, Objective, Queue
+from mixcl.losses import Objective, Queue
 
 
 def check_names(place: str, names: Iterable[str], streams: Sequence[str]) -> None:
@@ -69,22 +70,8 @@ def check_can_drop(place: str, backbone: nn.Module) -> None:
         )
 
 
-def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str, Queue]:
-    """Build the queues of ``model.memory``.
-
-    Raises:
-        UserError: if a queue has the name of a stream, or an unknown stream feeds it.
-    """
-    queues = {name: Queue(**settings) for name, settings in memory.items()}
-    for name, queue in queues.items():
-        if name in ('own', *streams):
-            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; choose another name')
-        check_names(f'model.memory.{name}.fed_by', [queue.fed_by], streams)
-    return queues
-
-
 def check_widths(
-    neck: Mapping, predictor: Mapping | None, objectives: Mapping[str, Objective], memory: Mapping[str, Queue]
+    neck: Mapping, predictor: Mapping | None, objectives: Mapping[Level, Objective], memory: Mapping[str, Queue]
 ) -> None:
     """Raise UserError if vectors that are compared would have different lengths; unknown lengths pass."""
     projected = neck.get('out_channels')
@@ -102,20 +89,6 @@ def check_widths(
         raise UserError(f'the vectors that are compared have different lengths: {listed}; make these numbers equal')
 
 
-def check_queues(
-    queues: Mapping[str, Queue], sources: Mapping[str, Sequence[NegativesSource]], objective: Objective
-) -> None:
-    """Raise UserError for a queue whose keys nothing uses."""
-    taken = [source for of_row in sources.values() for source in of_row]
-    if type(objective).prepare_keys is Objective.prepare_keys and (
-        unused := [n for n in queues if queues[n] not in taken]
-    ):
-        raise UserError(
-            f'model.memory has the queue {unused[0]!r}, but no row of model.terms takes negatives from it: write '
-            f'negatives={unused!r} in model.objective, or leave the queue out'
-        )
-
-
 def check_losses(rows: object, number: int, objective: Objective, term: str) -> None:
     """Raise UserError unless an objective gives one loss per query row; anything else would be averaged too."""
     if not isinstance(rows, Tensor) or rows.shape != (number,):
@@ -125,7 +98,7 @@ def check_losses(rows: object, number: int, objective: Objective, term: str) -> 
         )
 
 
-def check_features(features: Mapping[str, Tensor], in_channels: int | None, backbone: nn.Module) -> None:
+def check_features(features: Mapping[RowsOf, Tensor], in_channels: int | None, backbone: nn.Module) -> None:
     """Raise UserError if the features (R, C) are not as wide as the projector expects, or do not train the backbone."""
     trained = torch.is_grad_enabled() and any(parameter.requires_grad for parameter in backbone.parameters())
     for value in features.values():

@@ -1,5 +1,6 @@
 """The engine: turns streams and a table of terms into named losses."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,33 +9,23 @@ from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.algorithms.checks import (
-    build_memory,
-    check_features,
-    check_joint,
-    check_keep,
-    check_losses,
-    check_masks,
-    check_names,
-    check_queues,
-    check_widths,
-)
+from mixcl.algorithms.checks import check_features, check_keep, check_masks, check_widths
 from mixcl.algorithms.derived import neck_of, with_widths
 from mixcl.algorithms.learner import Learner
-from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level, check_settings
-from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
-from mixcl.algorithms.terms import Term, parse_terms
+from mixcl.algorithms.patches import PatchLevel, check_patch_level, check_settings
+from mixcl.algorithms.streams import StreamRecipe
+from mixcl.algorithms.table import Table, of_level
 from mixcl.backbones.patch_size import plain_patch_size
-from mixcl.composition import Composition
-from mixcl.distributed import gather_rows
-from mixcl.encoders.passes import Inputs, backbone_features, level_of, project, stream_of
+from mixcl.encoders.passes import backbone_features, pooled_output, project
+from mixcl.encoders.stream import Level, RowsOf, Stream
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
-from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
-from mixcl.losses.info_nce import normalised
+from mixcl.losses import Objective
 from mixcl.mixers.trial import parts_of
-from mixcl.randomness import generator
-from mixcl.registry import LOSSES, MIXERS, MODELS, NEGATIVES, TARGET_ENCODERS
+from mixcl.randomness import StepKey, generator
+from mixcl.registry import LOSSES, MIXERS, MODELS, TARGET_ENCODERS
+
+Streams = dict[str, Stream]
 
 
 @MODELS.register_module()
@@ -104,47 +95,43 @@ class ContrastiveLearner(Learner):
             None if mixer is None else MIXERS.build(mixer),
             shared_plan,
             swap_views,
+            joint,
         )
         # All that mixers then do with pixels is to move them, and half of the bytes move faster.
         self.data_preprocessor.follows_autocast = self.recipe.mixer is None or self.recipe.mixer.keeps_place
         width = neck.get('out_channels')
         predictor, objective, patches, memory = with_widths(width, predictor, objective, patches, memory or {})
-        self._read_table(terms, objective, patches, memory)
-        check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, self.objectives, self.queues)
-        self.joint = joint
+        self._build_table(terms, objective, patches, memory)
+        check_widths(neck, predictor, self.table.objectives, self.table.queues)
         self._build_encoders(backbone, neck, predictor, target)
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
-    def _read_table(self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict) -> None:
-        """Read the rows of the table; build their objectives and negatives."""
+    def _build_table(self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict) -> None:
+        """Build the table of terms, and register the modules in it."""
         self.objective: Objective = LOSSES.build(objective)
-        self.objectives = dict(image=self.objective)
+        objectives: dict[Level, Objective] = dict(image=self.objective)
         if patches is not None:
             check_settings(patches)
-            self.objectives['patch'] = LOSSES.build(patches.get('objective', objective))
-        self.terms = parse_terms(terms, self.recipe.names, self.objectives)
-        self.queues = build_memory(memory, self.recipe.names)
-        self.memory = nn.ModuleDict(self.queues)
-        self.sources = {term.name: self._sources(term) for term in self.terms}
-        own_parts = [*parts_of(self.recipe.mixer), *(one for sources in self.sources.values() for one in sources)]
+            objectives['patch'] = LOSSES.build(patches.get('objective', objective))
+        self.table = Table(terms, objectives, memory, self.recipe.names)
+        self.memory = nn.ModuleDict(self.table.queues)
+        own_parts = [*parts_of(self.recipe.mixer), *itertools.chain(*self.table.sources.values())]
         # Users' mixers and negatives may have weights or states; queues are in ``memory``.
         self.own_parts = nn.ModuleList(
             part for part in own_parts if isinstance(part, nn.Module) and part not in self.memory.values()
         )
-        check_queues(self.queues, self.sources, self.objective)
         self.patches = None
         if patches is not None:
-            self.patches = PatchLevel(self.terms, self.objectives['patch'], patches.get('tokens'))
-        self.query_names = {term.rows[0] for term in self.terms}
-        self.key_names = self._key_names()
+            self.patches = PatchLevel(self.table.terms, objectives['patch'], patches.get('tokens'))
 
     def _build_encoders(self, backbone: dict, neck: dict, predictor: dict | None, target: dict) -> None:
         """Build the online and the target encoder, and check that they fit the table."""
         self.backbone = MODELS.build(backbone)
-        check_keep(self.recipe.keep, self.query_names, self.backbone)
-        check_masks(self.recipe.masks, {term.query for term in self.terms}, self.backbone)
+        self.patch_size: Any = getattr(self.backbone, 'patch_size', None)
+        queries = {rows.stream for rows in self.table.queries}
+        check_keep(self.recipe.keep, queries, self.backbone)
+        check_masks(self.recipe.masks, queries, self.backbone)
         if self.recipe.mixer is not None:
             self.recipe.mixer.follow(plain_patch_size(self.backbone))
         neck = neck_of(neck, self.backbone, backbone.get('in_channels', 3))
@@ -152,33 +139,11 @@ class ContrastiveLearner(Learner):
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
+        self.online_rows = self.target.online_rows(self.table.queries, self.table.keys)
+        self.target_rows = self.target.passes(self.table.queries, self.table.keys)
         if self.patches is not None:
-            encoded = self.target.passes(self.query_names, self.key_names)
             heads = has_batch_norm(self.neck) or has_batch_norm(self.predictor)
-            check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded, heads)
-
-    def _sources(self, term: Term) -> list[NegativesSource]:
-        """Return the negatives of a row: queues, rows of streams, or sources built from configs."""
-        sources: list[NegativesSource] = []
-        for item in term.negatives:
-            name = term.query if item == 'own' else item
-            if isinstance(name, dict):
-                sources.append(NEGATIVES.build(name))
-            elif name in self.queues:
-                sources.append(self.queues[name])
-            elif name in self.recipe.names:
-                sources.append(Rows(name))
-            else:
-                known = ', '.join(['own', *self.queues, *self.recipe.names])
-                raise UserError(f'negatives of {term.name} name {name!r}, but there are {known}')
-        return sources
-
-    def _key_names(self) -> set[str]:
-        names = {stream for sources in self.sources.values() for source in sources for stream in source.streams}
-        names |= {queue.fed_by for queue in self.queues.values()}
-        names |= set(getattr(self.objective, 'centred_by', ()))
-        check_names('model.objective', names, self.recipe.names)
-        return names | {term.rows[1] for term in self.terms}
+            check_patch_level(self.patches, self.recipe, self.backbone, self.target, self.target_rows, heads)
 
     def init_weights(self) -> None:
         super().init_weights()
@@ -187,7 +152,7 @@ class ContrastiveLearner(Learner):
     @property
     def stream_names(self) -> set[str]:
         """Names of the streams that a step needs."""
-        return set(map(stream_of, self.query_names | self.key_names))
+        return {rows.stream for rows in self.table.queries | self.table.keys}
 
     # ----- what the train loop calls -----
 
@@ -196,14 +161,15 @@ class ContrastiveLearner(Learner):
         self.recipe.check(crops, batch_size, self.stream_names)
         super().check_batch(crops, batch_size, processes)
         self.target.check_batch(batch_size, processes)
-        for queue in self.queues.values():
+        for queue in self.table.queues.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
     def begin_step(self, key: StepKey, epoch: int = 0) -> None:
         """Set the key of the step, which decides its random numbers, and its epoch, counted from 0."""
         self.step_key = key
-        for objective in self.objectives.values():
-            objective.begin_epoch(epoch)
+        self.target.begin_step(key)
+        for objective in self.table.objectives.values():
+            objective.begin_step(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
         """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; return values to log."""
@@ -223,117 +189,44 @@ class ContrastiveLearner(Learner):
             f'ContrastiveLearner has the modes loss and tensor, not {mode!r}; for its features use a FeatureLoop'
         )
 
-    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
-        """Build the streams that the terms need, from view batches (B, 3, h, w) each."""
-        streams = self.recipe.build(crops, self.stream_names, self.step_key)
-        for name, keep in self.recipe.keep.items():
-            random = generator(*self.step_key, name, 'keep')
-            streams[name] = streams[name].with_dropped(keep, self.backbone.patch_size, random)
-        for name, masks in self.recipe.masks.items():
-            random = generator(*self.step_key, name, 'mask')
-            streams[name] = streams[name].with_masked(masks, self.backbone.patch_size, random)
-        return streams
-
     def loss(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Tensor]:
         """Compute the named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
-        streams = self.build_streams(crops, data_samples)
-        seen = {name: stream.as_query for name, stream in streams.items()}
-        query_patches, key_patches = self._choose_patches(streams)
-        online = self._inputs(seen, key_patches | query_patches)
-        online = online.only(self.target.online_streams(self.query_names, self.key_names))
-        features = backbone_features(self.backbone, online)
-        check_features(features, self.neck_channels, self.backbone)
-        projections = project(self.neck, features, online)
-        for observer in self.observers:
-            observer(features, projections)
-        whole = self._inputs(streams, key_patches).only(self.key_names)
-        raw_keys = self.target.keys(whole, projections, self.backbone, self.neck)
+        queries, keys = self.rows(*self.build_streams(crops, data_samples))
+        features, predictions, projections = self._encode(queries, keys)
+        losses = self.table.losses(queries, keys, predictions, projections, self.step_key)
+        self.table.remember(projections)
+        return losses | dict(feature_std=feature_std(features[self.table.first.rows[0]]))
 
-        query_projections = {name: z for name, z in projections.items() if name in self.query_names}
-        predictions = project(self.predictor, query_projections, online)
-        queries = {name: self._objective(name).prepare_query(rows) for name, rows in predictions.items()}
-        keys = self._prepare_keys(raw_keys)
+    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> tuple[Streams, Streams]:
+        """Build the streams that the terms need, as the online encoder sees them, and with nothing hidden."""
+        whole = self.recipe.build(crops, self.stream_names, self.step_key)
+        return self.recipe.hidden(whole, self.patch_size, self.step_key), whole
+
+    def rows(self, online: Streams, whole: Streams) -> tuple[dict[RowsOf, Stream], dict[RowsOf, Stream]]:
+        """Choose the rows of streams that are encoded online, and those that are keys."""
+        seen = {each.rows: each for each in online.values()}
+        keys = {each.rows: each for each in whole.values()}
+        if self.patches is not None:
+            random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
+            asking, asked = self.patches.choose(online, whole, self.patch_size, random)
+            seen, keys = seen | asked | asking, keys | asked
         # A key that reuses a query's projection has seen only what the query has.
-        encoded = self.target.passes(self.query_names, self.key_names)
-        of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys if name in streams}
-        of_queries = {name: seen[name].composition for name in queries if name in seen}
-        of_queries |= by_rows(query_patches)
-        of_keys |= by_rows(key_patches)
-        outputs = self._term_losses(of_queries, of_keys, queries, keys, query_patches)
-        first = min(self.terms, key=lambda term: term.level)  # one of images, if any
-        outputs['feature_std'] = feature_std(features[first.rows[0]])
-        self._remember(raw_keys)
-        return outputs
+        keys = {name: (keys if name in self.target_rows else seen)[name] for name in keys if name in self.table.keys}
+        return {name: each for name, each in seen.items() if name in self.online_rows}, keys
 
-    def _term_losses(
-        self,
-        of_queries: dict[str, Composition],
-        of_keys: dict[str, Composition],
-        queries: dict[str, Tensor],
-        keys: dict[str, Tensor],
-        query_patches: dict[str, Patches],
-    ) -> dict[str, Tensor]:
-        starts = {name: self._objective(name).key_start(len(composition)) for name, composition in of_keys.items()}
-        losses = {}
-        for term in self.terms:
-            query, key = term.rows
-            target = term.soft_target(of_queries[query], of_keys[key], starts[key])
-            context = NegativesContext(
-                queries=queries[query],
-                composition=of_queries[query],
-                keys=keys[key],
-                target=target,
-                prepared=keys,
-                compositions=of_keys,
-                starts=starts,
-                generator=generator(*self.step_key, term.name),
-            )
-            negatives = [source(context) for source in self.sources[term.name]]
-            rows = self._objective(query)(context.queries, context.keys, target, negatives, **term.options)
-            check_losses(rows, len(context.queries), self._objective(query), term.name)
-            mean = query_patches[term.query].mean if term.level == 'patch' else target.mean
-            losses[term.name] = term.weight * mean(rows)
-        return losses
-
-    def _choose_patches(self, streams: dict[str, Stream]) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """Choose the patches that are queries, and those that are keys, by stream."""
-        if self.patches is None:
-            return {}, {}
-        random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
-        return self.patches.choose(streams, self.backbone.patch_size, random)
-
-    def _objective(self, rows: str) -> Objective:
-        """Return the objective that compares these rows: that of images or that of patches."""
-        return self.objectives[level_of(rows)]
-
-    def _prepare_keys(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:
-        earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
-        keys: dict[str, Tensor] = {}
-        for level, objective in self.objectives.items():
-            keys |= objective.prepare_keys({name: raw[name] for name in raw if level_of(name) == level}, earlier)
-        return keys
-
-    def _remember(self, raw_keys: dict[str, Tensor]) -> None:
-        for queue in self.queues.values():
-            queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
-        for level, objective in self.objectives.items():
-            objective.observe({stream_of(name): rows for name, rows in raw_keys.items() if level_of(name) == level})
-
-    def _inputs(self, streams: dict[str, Stream], patches: dict[str, Patches]) -> Inputs:
-        # The order of the recipe is the same in all processes.
-        ordered = {name: streams[name] for name in self.recipe.names if name in streams}
-        return Inputs(
-            images={name: stream.images for name, stream in ordered.items()},
-            tokens={name: stream.tokens for name, stream in ordered.items() if stream.tokens is not None},
-            masks={
-                name: stream.mask.to(stream.images.device, non_blocking=True)
-                for name, stream in ordered.items()
-                if stream.mask is not None
-            },
-            patches={name: patches[name].cells for name in ordered if name in patches},
-            joint=self.joint,
-            key=(self.step_key.seed, self.step_key.step),
-        )
+    def _encode(
+        self, queries: dict[RowsOf, Stream], keys: dict[RowsOf, Stream]
+    ) -> tuple[dict[RowsOf, Tensor], dict[RowsOf, Tensor], dict[RowsOf, Tensor]]:
+        """Return the features of what is encoded online, the predictions of queries, and the projections of keys."""
+        features = backbone_features(self.backbone, queries)
+        check_features(features, self.neck_channels, self.backbone)
+        projections = project(self.neck, features, queries)
+        level = self.table.first.level
+        for observer in self.observers:
+            observer(of_level(level, features), of_level(level, projections))
+        of_keys = self.target.keys(keys, projections, self.backbone, self.neck)
+        of_queries = {name: projections[name] for name in projections if name in self.table.queries}
+        return features, project(self.predictor, of_queries, queries), of_keys
 
     # ----- evaluation and reports -----
 
@@ -351,16 +244,14 @@ class ContrastiveLearner(Learner):
         if encoder not in self.encoder_names:
             raise UserError(f'this model has no {encoder!r} encoder; it has {", ".join(self.encoder_names)}')
         backbone = self.backbone if encoder == 'online' else self.target.backbone
-        return backbone_features(backbone, Inputs(dict(images=images)))['images']
+        return pooled_output(backbone(images), backbone)
 
     def passes_per_image(self) -> tuple[int, int]:
         """Count the encoder passes per loaded image in a step, with and without gradient."""
-        with_gradient = self.target.online_streams(self.query_names, self.key_names)
-        without = self.target.passes(self.query_names, self.key_names)
-        return self._count_crops(with_gradient), self._count_crops(without)
+        return self._count_crops(self.online_rows), self._count_crops(self.target_rows)
 
-    def _count_crops(self, rows: set[str]) -> int:
-        return sum(map(self.recipe.crops, set(map(stream_of, rows))))
+    def _count_crops(self, rows: set[RowsOf]) -> int:
+        return sum(map(self.recipe.crops, {each.stream for each in rows}))
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from mmengine.model import BaseModel
 from torch import Tensor
 
 from mixcl.algorithms.checks import check_patches
-from mixcl.algorithms.streams import StepKey
+from mixcl.randomness import StepKey
 
 
 class Learner(BaseModel):

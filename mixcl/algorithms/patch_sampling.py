@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from mixcl.algorithms.checks import check_can_drop
-from mixcl.algorithms.contrastive import ContrastiveLearner
-from mixcl.algorithms.streams import Stream
+from mixcl.algorithms.contrastive import ContrastiveLearner, Streams
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -77,13 +76,13 @@ class PatchSamplingLearner(ContrastiveLearner):
             part.tokens = part.tokens[:, number]
         return {**batch, 'data_samples': parts}
 
-    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
-        streams = super().build_streams(crops, data_samples)
+    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> tuple[Streams, Streams]:
+        online, whole = super().build_streams(crops, data_samples)
         sampled = self._tokens(data_samples).to(crops[0].device, non_blocking=True)
         for view, tokens in zip(self.recipe.views, sampled, strict=True):
-            if view in streams:
-                streams[view] = replace(streams[view], tokens=tokens)
-        return streams
+            if view in whole:
+                online[view] = whole[view] = replace(whole[view], tokens=tokens)
+        return online, whole
 
     def _tokens(self, data_samples: list | None) -> Tensor:
         """Return the (2 views, B, n) int64 indices of the sampled patches."""

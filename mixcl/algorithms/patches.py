@@ -2,39 +2,17 @@
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from mixcl.algorithms.streams import Stream, StreamRecipe
+from mixcl.algorithms.streams import StreamRecipe
 from mixcl.algorithms.terms import Term
-from mixcl.composition import Composition
-from mixcl.encoders.passes import patches_of
 from mixcl.encoders.shuffled_ema import ShuffledEMA
+from mixcl.encoders.stream import RowsOf, Stream
 from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, InfoNCE, Objective
 from mixcl.ranges import COUNT, check_range
-
-
-@dataclass(frozen=True)
-class Patches:
-    """Some patches of a stream.
-
-    Attributes:
-        cells: (Q,) int64, ``row * number of patches + patch``.
-        composition: what each patch counts as.
-        share: (Q,) float, weight of each patch in the mean over images of the mean over an image's patches.
-    """
-
-    cells: Tensor
-    composition: Composition
-    share: Tensor
-
-    def mean(self, losses: Tensor) -> Tensor:
-        """Average (Q,) losses over each image's patches, then over images; an image without any counts as 0 (the
-        authors' code of iBOT)."""
-        return (losses * self.share).sum()
 
 
 class PatchLevel(nn.Module):
@@ -69,49 +47,43 @@ class PatchLevel(nn.Module):
         self.tokens = tokens
 
     def choose(
-        self, streams: Mapping[str, Stream], patch_size: int, random: torch.Generator
-    ) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """Choose the patches that are queries, and those that are keys, by stream."""
+        self, online: Mapping[str, Stream], whole: Mapping[str, Stream], patch_size: int, random: torch.Generator
+    ) -> tuple[dict[RowsOf, Stream], dict[RowsOf, Stream]]:
+        """Choose the patches that are queries, and those that are keys.
+
+        Args:
+            online: the streams as the online encoder sees them.
+            whole: the streams without anything hidden.
+            patch_size: side of the backbone's patches, in pixels.
+            random: generator of the same state in all processes.
+        """
         queries: dict[str, Tensor] = {}
         keys: dict[str, Tensor] = {}
         for term in self.terms:
             if term.query not in queries:
-                queries[term.query] = self._query_cells(streams[term.query], patch_size, random)
+                queries[term.query] = self._query_cells(online[term.query], patch_size, random)
             cells = queries[term.query]
             # A place of a mixture may show that place of any image; there may be fewer mixtures than images.
-            rows = len(streams[term.key].images)
-            places = cells if term.key == term.query else cells.any(dim=0).expand(rows, -1)
+            images = len(whole[term.key].images)
+            places = cells if term.key == term.query else cells.any(dim=0).expand(images, -1)
             keys[term.key] = keys.get(term.key, torch.zeros_like(places)) | places
-        return (
-            {name: _patches(streams[name].as_query, cells, patch_size) for name, cells in queries.items()},
-            {name: _patches(streams[name], cells, patch_size) for name, cells in keys.items()},
-        )
+        asking = [online[name].of_patches(cells, patch_size) for name, cells in queries.items()]
+        asked = [whole[name].of_patches(cells, patch_size) for name, cells in keys.items()]
+        return {each.rows: each for each in asking}, {each.rows: each for each in asked}
 
     def _query_cells(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
-        """Choose the query patches of each row: (R, cells) bool, on the CPU."""
+        """Choose the query patches of each image: (B, cells) bool, on the CPU."""
         height, width = stream.grid(patch_size)
-        mask, rows = stream.as_query.mask, len(stream.images)
-        wanted = torch.ones(rows, height * width, dtype=torch.bool) if mask is None else mask.flatten(1)
+        if stream.mask is None:
+            wanted = torch.ones(len(stream.images), height * width, dtype=torch.bool)
+        else:
+            wanted = stream.mask.flatten(1)
         if self.tokens is None:
             return wanted
         order = torch.rand(height * width, generator=random).argsort()
         drawn = torch.zeros_like(wanted)
         drawn[:, order] = wanted[:, order] & (wanted[:, order].cumsum(dim=1) <= self.tokens)
         return drawn
-
-
-def _patches(stream: Stream, wanted: Tensor, patch_size: int) -> Patches:
-    """Return the patches where ``wanted`` (R, cells), a tensor on the CPU, is true."""
-    (cells,) = wanted.flatten().nonzero(as_tuple=True)
-    share = 1 / (len(wanted) * wanted.sum(dim=1).clamp_min(1))
-    share = share[cells // wanted.shape[1]]
-    cells, share = (values.to(stream.images.device, non_blocking=True) for values in (cells, share))
-    return Patches(cells, stream.composition.of_cells(cells, stream.grid(patch_size)), share)
-
-
-def by_rows(chosen: Mapping[str, Patches]) -> dict[str, Composition]:
-    """Return the compositions of patches by the names of their rows."""
-    return {patches_of(name): patches.composition for name, patches in chosen.items()}
 
 
 def check_settings(patches: Mapping) -> None:
@@ -125,7 +97,7 @@ def check_patch_level(
     recipe: StreamRecipe,
     backbone: nn.Module,
     target: nn.Module,
-    encoded: Collection[str],
+    encoded: Collection[RowsOf],
     batch_norm: bool,
 ) -> None:
     """Raise UserError if patches cannot be compared with these settings.
@@ -161,7 +133,7 @@ def check_patch_level(
         )
 
 
-def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[str]) -> None:
+def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[RowsOf]) -> None:
     view = recipe.source.get(term.query, term.query)
     if view != term.key:
         raise UserError(f'{place}: places correspond within one view; {term.query} shows {view}, pull it to {view}')

@@ -1,77 +1,25 @@
 """Streams: named batches of rows, and what each row counts as."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
+from mixcl.algorithms.checks import check_joint
 from mixcl.algorithms.masking import BlockMasks
 from mixcl.composition import Composition
 from mixcl.encoders.passes import joined
+from mixcl.encoders.stream import Stream
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
 from mixcl.mixers.trial import try_mixer
-from mixcl.randomness import generator
+from mixcl.randomness import StepKey, generator
 from mixcl.ranges import COUNT, SHARE, check_range
 
 MOST_TRIED_IMAGES = 16
 """Largest number of images in a mixer's trial."""
-
-
-class StepKey(NamedTuple):
-    """The key of all random numbers of one training step on one process."""
-
-    seed: int
-    step: int
-    rank: int
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Images, and what each of them counts as.
-
-    Attributes:
-        images: (R, 3, H, W) float, normalised.
-        composition: what the R rows count as, by global image ids.
-        tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
-        mask: (R, h, w) bool, on the CPU: the patches in whose place the backbone sees its mask token; None for none.
-        seen_online: the stream as the online encoder sees it, if patches are dropped or masked; else None.
-    """
-
-    images: Tensor
-    composition: Composition
-    tokens: Tensor | None = None
-    mask: Tensor | None = None
-    seen_online: 'Stream | None' = None
-
-    @property
-    def as_query(self) -> 'Stream':
-        """The stream as the online encoder sees it."""
-        return self if self.seen_online is None else self.seen_online
-
-    def grid(self, patch_size: int) -> tuple[int, int]:
-        """Count the rows and columns of patches."""
-        height, width = self.images.shape[-2:]
-        return height // patch_size, width // patch_size
-
-    def with_masked(self, masks: BlockMasks, patch_size: int, random: torch.Generator) -> 'Stream':
-        """Return the stream with some patches masked for the online encoder."""
-        mask = masks(len(self.images), self.grid(patch_size), random)
-        return replace(self, seen_online=Stream(self.images, self.composition, mask=mask))
-
-    def with_dropped(self, keep: float, patch_size: int, random: torch.Generator) -> 'Stream':
-        """Return the stream with a random share ``keep`` of the patches kept for the online encoder.
-
-        Patches are drawn row by row, the same number for all rows (at least 1), as in "Accelerating Augmentation
-        Invariance Pretraining" (2024). The composition counts the kept patches.
-        """
-        grid = self.grid(patch_size)
-        kept = max(1, round(keep * grid[0] * grid[1]))
-        order = torch.rand(len(self.images), grid[0] * grid[1], generator=random).argsort(dim=1)
-        tokens = order[:, :kept].to(self.images.device, non_blocking=True)
-        return replace(self, seen_online=Stream(self.images, self.composition.restricted(tokens, grid), tokens))
 
 
 class StreamRecipe:
@@ -87,6 +35,7 @@ class StreamRecipe:
         shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
             (MixCo, DACL).
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
+        joint: groups of streams that share a forward pass.
 
     Raises:
         UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if a mixer has no
@@ -100,6 +49,7 @@ class StreamRecipe:
         mixer: Mixer | None,
         shared_plan: bool = True,
         swap_views: float = 0.0,
+        joint: Sequence[Sequence[str]] = (),
     ) -> None:
         check_range('model', SHARE, swap_views=swap_views)
         if not all(map(COUNT.holds, views.values())):
@@ -127,6 +77,10 @@ class StreamRecipe:
         self.mixer = cast(Mixer, mixer)  # used for mixed streams only, which require one
         self.shared_plan = shared_plan
         self.swap_views = swap_views
+        check_joint(joint, self.names)
+        self._groups = {name: number for number, group in enumerate(joint) for name in group}
+        for name in self.names:
+            self._groups.setdefault(name, len(joint) + len(self._groups))
 
     @property
     def names(self) -> list[str]:
@@ -158,7 +112,7 @@ class StreamRecipe:
         batch, device = len(crops[0]), crops[0].device
         plain = Composition.identity(batch, key.rank * batch, device)
         streams = {
-            name: Stream(joined(by_view[name]), Composition.cat([plain] * count))
+            name: Stream(name, joined(by_view[name]), Composition.cat([plain] * count), group=self._groups[name])
             for name, count in self.views.items()
             if name in names
         }
@@ -168,6 +122,16 @@ class StreamRecipe:
                 plan = shared if self.shared_plan else self.mixer.plan(batch, generator(*key, name, 'plan'))
                 streams[name] = self._mix(name, by_view[self.source[name]], plan, key)
         return streams
+
+    def hidden(self, streams: dict[str, Stream], patch_size: int, key: StepKey) -> dict[str, Stream]:
+        """Return the streams without the patches that the online encoder does not see."""
+        seen = dict(streams)
+        for name, keep in self.keep.items():
+            seen[name] = streams[name].dropped(keep, patch_size, generator(*key, name, 'keep'))
+        for name, masks in self.masks.items():
+            images, grid = streams[name].images, streams[name].grid(patch_size)
+            seen[name] = replace(streams[name], mask=masks(len(images), grid, generator(*key, name, 'mask')))
+        return seen
 
     def _swapped(self, by_view: dict[str, list[Tensor]], key: StepKey) -> dict[str, list[Tensor]]:
         coin = torch.rand((), generator=generator(key.seed, key.step, 'swap')).item()
@@ -188,7 +152,7 @@ class StreamRecipe:
     def _mix(self, name: str, crops: list[Tensor], plan: object, key: StepKey) -> Stream:
         placed = [self.mixer.place(crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
         composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0]))
-        return Stream(joined([images for images, _ in placed]), composition)
+        return Stream(name, joined([images for images, _ in placed]), composition, group=self._groups[name])
 
 
 def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:

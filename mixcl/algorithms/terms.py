@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mixcl.composition import Composition, SoftTarget
-from mixcl.encoders.passes import patches_of
+from mixcl.encoders.stream import Level, RowsOf
 from mixcl.errors import UserError
 from mixcl.losses import Objective
 from mixcl.ranges import POSITIVE
@@ -31,7 +31,7 @@ class Term:
     options: dict = field(default_factory=dict)
     target: str = 'overlap'
     negatives: Sequence = ()
-    level: str = 'image'
+    level: Level = 'image'
 
     @property
     def name(self) -> str:
@@ -39,10 +39,9 @@ class Term:
         return f'loss_{self.query}_{self.key}' + ('_patch' if self.level == 'patch' else '')
 
     @property
-    def rows(self) -> tuple[str, str]:
-        """Names of the query rows and of the key rows: streams, or patches of them."""
-        query, key = self.query, self.key
-        return (patches_of(query), patches_of(key)) if self.level == 'patch' else (query, key)
+    def rows(self) -> tuple[RowsOf, RowsOf]:
+        """Which rows are the queries, and which the keys."""
+        return RowsOf(self.query, self.level), RowsOf(self.key, self.level)
 
     def soft_target(self, query: Composition, key: Composition, start: int) -> SoftTarget:
         """Compute the target of the query rows over the key rows by this term's rule."""
@@ -60,7 +59,7 @@ OWN_OPTIONS = ('target', 'negatives', 'level')
 """Options of a row that do not go to its objective."""
 
 
-def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Mapping[str, Objective]) -> list[Term]:
+def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Mapping[Level, Objective]) -> list[Term]:
     """Read the rows of a config.
 
     Args:
@@ -91,7 +90,7 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Ma
     return terms
 
 
-def _parse_row(place: str, row: Sequence, objectives: Mapping[str, Objective]) -> Term:
+def _parse_row(place: str, row: Sequence, objectives: Mapping[Level, Objective]) -> Term:
     match row:
         case [str(query), str(key), int() | float() as weight]:
             return Term(query, key, weight, negatives=objectives['image'].negatives)

@@ -1,116 +1,90 @@
-"""Forward passes of a backbone and a head over named streams of images."""
+"""Forward passes of a backbone and a head over the rows of a step."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from mixcl.encoders.stream import RowsOf, Stream
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
 
-PATCHES = ' patches'
 
-
-def patches_of(stream: str) -> str:
-    """Return the name of the rows that are patch tokens of a stream."""
-    return stream + PATCHES
-
-
-def stream_of(rows: str) -> str:
-    """Return the stream that rows of images or patches belong to."""
-    return rows.removesuffix(PATCHES)
-
-
-def level_of(rows: str) -> str:
-    """Return what rows are by their name: 'image' or 'patch'."""
-    return 'patch' if rows.endswith(PATCHES) else 'image'
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Streams of a step as an encoder sees them, and the rows that it gives: images, patches, or both.
-
-    Attributes:
-        images: (R, 3, H, W) by stream name.
-        tokens: (R, n) indices of the patches to keep, for streams that keep only some.
-        masks: (R, h, w) bool, the patches that the backbone replaces by its mask token.
-        patches: (Q,) int64 ``row * number of patches + patch``, for streams whose patch tokens are wanted.
-        joint: groups of streams that share a forward pass and its batch-norm statistics; the others have their own.
-        key: (seed, step) of the step, for encoders that draw random numbers which all processes share.
-        silent: streams whose patch tokens alone are wanted.
-    """
-
-    images: dict[str, Tensor]
-    tokens: dict[str, Tensor] = field(default_factory=dict)
-    masks: dict[str, Tensor] = field(default_factory=dict)
-    patches: dict[str, Tensor] = field(default_factory=dict)
-    joint: Sequence[Sequence[str]] = ()
-    key: tuple[int, int] = (0, 0)
-    silent: frozenset[str] = frozenset()
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all rows: of streams, and of their patches."""
-        return [name for name in self.images if name not in self.silent] + list(map(patches_of, self.patches))
-
-    def only(self, names: Iterable[str]) -> 'Inputs':
-        """Return the same inputs for only some of the rows, in the same order."""
-        wanted = set(names)
-        patches = {name: cells for name, cells in self.patches.items() if patches_of(name) in wanted}
-        images = {name: batch for name, batch in self.images.items() if name in wanted or name in patches}
-        return replace(self, images=images, patches=patches, silent=frozenset(images.keys() - wanted))
-
-    def groups(self, names: Iterable[str]) -> list[list[str]]:
-        """Group names of rows by shared forward passes."""
-        names = list(names)
-        joint = [[name for name in names if name in group] for group in self.joint]
-        together = {name for group in joint for name in group}
-        return [group for group in joint if group] + [[name] for name in names if name not in together]
-
-
-def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
-    """Encode every stream once: features (R, C) of streams and (Q, C) of patches, by the names of ``inputs``.
+def backbone_features(backbone: nn.Module, rows: Mapping[RowsOf, Stream]) -> dict[RowsOf, Tensor]:
+    """Encode every stream once: features (B, C) of its images, (Q, C) of its patches, whichever ``rows`` name.
 
     Feature maps are averaged over space. A backbone with batch normalisation encodes group by group, because the rows
     of a forward pass share statistics. Any other backbone takes all streams of one shape as one batch, which is the
     same function and faster.
     """
-    groups = inputs.groups(inputs.images) if has_batch_norm(backbone) else [list(inputs.images)]
-    features = {}
-    for names in (part for group in groups for part in _of_one_shape(group, inputs)):
-        features.update(_encode(backbone, names, inputs))
-    return {name: features[name] for name in inputs.names}
+    streams = list({each.name: each for each in rows.values()}.values())
+    groups = _grouped(sorted(streams, key=_group), _group) if has_batch_norm(backbone) else [streams]
+    features: dict[RowsOf, Tensor] = {}
+    for streams in (part for group in groups for part in _grouped(group, _shape)):
+        features |= _encode(backbone, streams, rows)
+    return {name: features[name] for name in rows}
 
 
-def _encode(backbone: nn.Module, names: list[str], inputs: Inputs) -> dict[str, Tensor]:
+def _encode(backbone: nn.Module, streams: list[Stream], rows: Mapping[RowsOf, Stream]) -> dict[RowsOf, Tensor]:
     """Encode streams in one forward pass."""
-    images, sizes = joined([inputs.images[name] for name in names]), [len(inputs.images[name]) for name in names]
-    seen = {}
-    if names[0] in inputs.tokens:
-        seen['tokens'] = joined([inputs.tokens[name] for name in names])
-    masks = [inputs.masks[name] for name in names if name in inputs.masks]
-    if masks:
-        none = {name: masks[0].new_zeros(len(inputs.images[name]), *masks[0].shape[1:]) for name in names}
-        seen['mask'] = torch.cat([(none | inputs.masks)[name] for name in names])
-    if not any(name in inputs.patches for name in names):
-        return _split(pooled_output(backbone(images, **seen), backbone), names, sizes)
-    of_class, of_patches = last_output(backbone(images, **seen, out_type='raw')).tensor_split([1], dim=1)
+    images, hidden = joined([each.images for each in streams]), _hidden(streams)
+    sizes = [len(each.images) for each in streams]
+    names = [RowsOf(each.name) for each in streams]
+    patches = [rows.get(RowsOf(each.name, 'patch')) for each in streams]
+    if not any(patches):
+        return _split(pooled_output(backbone(images, **hidden), backbone), names, sizes)
+    of_class, of_patches = last_output(backbone(images, **hidden, out_type='raw')).tensor_split([1], dim=1)
     features = _split(of_class.squeeze(1), names, sizes)
-    for name, tokens in _split(of_patches, names, sizes).items():
-        if name in inputs.patches:
-            features[patches_of(name)] = tokens.flatten(0, 1).index_select(0, inputs.patches[name])
+    for wanted, tokens in zip(patches, of_patches.split(sizes), strict=True):
+        if wanted is not None and wanted.cells is not None:
+            features[wanted.rows] = tokens.flatten(0, 1).index_select(0, wanted.cells)
     return features
 
 
-def project(head: nn.Module, features: dict[str, Tensor], inputs: Inputs) -> dict[str, Tensor]:
-    """Send all rows through a head; a group of joint streams shares its batch-norm statistics."""
-    outputs = {}
-    for names in inputs.groups(features):
+def _hidden(streams: list[Stream]) -> dict[str, Tensor]:
+    """Return what hides patches of the images of some streams from a backbone, as its arguments."""
+    tokens = [each.tokens for each in streams if each.tokens is not None]
+    masks = [each.mask for each in streams if each.mask is not None]
+    hidden = dict(tokens=joined(tokens)) if tokens else {}
+    if masks:
+        sizes = [(len(each.images), *masks[0].shape[1:]) for each in streams]
+        every = [
+            masks[0].new_zeros(size) if each.mask is None else each.mask
+            for each, size in zip(streams, sizes, strict=True)
+        ]
+        hidden['mask'] = torch.cat(every).to(streams[0].images.device, non_blocking=True)
+    return hidden
+
+
+def project(head: nn.Module, features: Mapping[RowsOf, Tensor], rows: Mapping[RowsOf, Stream]) -> dict[RowsOf, Tensor]:
+    """Send all features through a head; images, or patches, of a group of streams share its batch-norm statistics."""
+    outputs: dict[RowsOf, Tensor] = {}
+    for group in _grouped(sorted((rows[name] for name in features), key=_head_group), _head_group):
+        names = [each.rows for each in group]
         together = head(joined([features[name] for name in names]))
-        outputs.update(_split(together, names, [len(features[name]) for name in names]))
+        outputs |= _split(together, names, [len(features[name]) for name in names])
     return {name: outputs[name] for name in features}
+
+
+def _group(stream: Stream) -> int:
+    return stream.group
+
+
+def _head_group(stream: Stream) -> tuple[bool, int]:
+    return stream.cells is not None, stream.group
+
+
+def _shape(stream: Stream) -> tuple:
+    return stream.images.shape[1:], None if stream.tokens is None else stream.tokens.shape[1:]
+
+
+def _grouped(streams: Iterable[Stream], kind: Callable[[Stream], Any]) -> list[list[Stream]]:
+    groups: dict[Any, list[Stream]] = {}
+    for each in streams:
+        groups.setdefault(kind(each), []).append(each)
+    return list(groups.values())
 
 
 def joined(parts: list[Tensor]) -> Tensor:
@@ -118,15 +92,7 @@ def joined(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
-def _of_one_shape(names: list[str], inputs: Inputs) -> list[list[str]]:
-    parts: dict[tuple, list[str]] = {}
-    for name in names:
-        kept = inputs.tokens[name].shape[1:] if name in inputs.tokens else None
-        parts.setdefault((inputs.images[name].shape[1:], kept), []).append(name)
-    return list(parts.values())
-
-
-def _split(together: Tensor, names: list[str], sizes: list[int]) -> dict[str, Tensor]:
+def _split(together: Tensor, names: list[RowsOf], sizes: list[int]) -> dict[RowsOf, Tensor]:
     return dict(zip(names, together.split(sizes), strict=True))
 
 

@@ -5,10 +5,11 @@ from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
 
 from mixcl.distributed import gather_rows
-from mixcl.encoders.passes import Inputs, backbone_features, project
-from mixcl.encoders.targets import EMA
+from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.stream import RowsOf
+from mixcl.encoders.targets import EMA, Rows
 from mixcl.errors import UserError
-from mixcl.randomness import generator
+from mixcl.randomness import StepKey, generator
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import TARGET_ENCODERS
 
@@ -32,12 +33,16 @@ class ShuffledEMA(EMA):
         super().__init__(backbone, neck, **kwargs)
         check_range('ShuffledEMA', COUNT, groups=groups)
         self.groups = groups
+        self.step_key = StepKey(seed=0, step=0, rank=0)
+
+    def begin_step(self, key: StepKey) -> None:
+        self.step_key = key
 
     @torch.no_grad()
     def keys(
-        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
-    ) -> dict[str, Tensor]:
-        return {name: self._encode(name, batch, inputs.key) for name, batch in inputs.images.items()}
+        self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[RowsOf, Tensor]:
+        return {name: self._encode(name.stream, each.images) for name, each in rows.items()}
 
     def check_batch(self, batch_size: int, processes: int) -> None:
         if processes == 1 and (batch_size % self.groups or batch_size < 2 * self.groups):
@@ -46,9 +51,10 @@ class ShuffledEMA(EMA):
                 'at least two; set model.target.groups to a smaller divisor of the batch'
             )
 
-    def _encode(self, name: str, images: Tensor, key: tuple[int, int]) -> Tensor:
+    def _encode(self, stream: str, images: Tensor) -> Tensor:
         world_size, rank, rows = get_world_size(), get_rank(), len(images)
-        order = torch.randperm(world_size * rows, generator=generator(*key, 'shuffle', name))
+        seed, step, _ = self.step_key  # all processes draw the same order
+        order = torch.randperm(world_size * rows, generator=generator(seed, step, 'shuffle', stream))
         order = order.to(images.device, non_blocking=True)
         own = order[rank * rows : (rank + 1) * rows]
         parts = gather_rows(images)[own].chunk(self.groups if world_size == 1 else 1)
@@ -57,5 +63,4 @@ class ShuffledEMA(EMA):
         return gather_rows(encoded)[restored[rank * rows : (rank + 1) * rows]]
 
     def _pass(self, images: Tensor) -> Tensor:
-        inputs = Inputs(dict(part=images))
-        return project(self.neck, backbone_features(self.backbone, inputs), inputs)['part']
+        return self.neck(pooled_output(self.backbone(images), self.backbone))

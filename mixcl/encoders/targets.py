@@ -3,7 +3,7 @@
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,9 +12,13 @@ from torch.optim.sgd import sgd
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from mixcl.distributed import local_part
-from mixcl.encoders.passes import Inputs, backbone_features, project
+from mixcl.encoders.passes import backbone_features, project
+from mixcl.encoders.stream import RowsOf, Stream
+from mixcl.randomness import StepKey
 from mixcl.ranges import SHARE, check_range
 from mixcl.registry import TARGET_ENCODERS
+
+Rows = Mapping[RowsOf, Stream]
 
 
 class TargetEncoder(nn.Module, ABC):
@@ -26,28 +30,31 @@ class TargetEncoder(nn.Module, ABC):
     def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
         super().__init__()
 
-    def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
-        """Return the rows, of streams or patches, to encode online with gradient; by default the queries."""
+    def online_rows(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
+        """Return the rows to encode online with gradient; by default the queries."""
         return queries
 
     @abstractmethod
     def keys(
-        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
-    ) -> dict[str, Tensor]:
+        self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[RowsOf, Tensor]:
         """Project the key rows.
 
         Args:
-            inputs: the key streams, and which of their rows are keys.
-            projections: projections of the rows of :meth:`online_streams`.
+            rows: the keys.
+            projections: projections of the rows of :meth:`online_rows`.
             backbone, neck: the online encoder.
 
         Returns:
-            (n, D) projections, by the names of ``inputs``.
+            (n, D) projections of all ``rows``.
         """
 
     @abstractmethod
-    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+    def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
         """Return the key rows that need a forward pass of their own."""
+
+    def begin_step(self, key: StepKey) -> None:
+        """Set the key of the step, for encoders that draw random numbers."""
 
     def check_batch(self, batch_size: int, processes: int) -> None:
         """Raise :class:`~mixcl.errors.UserError` if batches of this size in each of the processes cannot be encoded."""
@@ -81,14 +88,14 @@ class StopGrad(TargetEncoder):
     """
 
     def keys(
-        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
-    ) -> dict[str, Tensor]:
-        missing = inputs.only(set(inputs.names) - projections.keys())
+        self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[RowsOf, Tensor]:
+        missing = {name: each for name, each in rows.items() if name not in projections}
         with torch.no_grad():
             fresh = project(neck, backbone_features(backbone, missing), missing)
-        return {name: fresh[name] if name in fresh else projections[name].detach() for name in inputs.names}
+        return {name: fresh[name] if name in fresh else projections[name].detach() for name in rows}
 
-    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+    def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
         return keys - queries
 
 
@@ -99,15 +106,15 @@ class Shared(TargetEncoder):
     A stream that is both query and key is encoded once, with the patches that the query keeps.
     """
 
-    def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
+    def online_rows(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
         return queries | keys
 
     def keys(
-        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
-    ) -> dict[str, Tensor]:
-        return {name: projections[name] for name in inputs.names}
+        self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[RowsOf, Tensor]:
+        return {name: projections[name] for name in rows}
 
-    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+    def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
         return set()
 
 
@@ -139,12 +146,12 @@ class EMA(TargetEncoder):
         self.requires_grad_(False)
 
     def keys(
-        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
-    ) -> dict[str, Tensor]:
+        self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[RowsOf, Tensor]:
         with torch.no_grad():
-            return project(self.neck, backbone_features(self.backbone, inputs), inputs)
+            return project(self.neck, backbone_features(self.backbone, rows), rows)
 
-    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+    def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
         return keys
 
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:

@@ -75,8 +75,8 @@ class Objective(nn.Module, ABC):
         if has_negatives and not self.takes_negatives:
             raise UserError(f'{type(self).__name__} takes no negatives; leave them out, or train with InfoNCE')
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Set the epoch of the next steps, from 0, for objectives with a schedule. Called before every step."""
+    def begin_step(self, epoch: int) -> None:
+        """Set the epoch of the step, from 0, for objectives with a schedule."""
 
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
         """Take the raw keys of a step after its losses, for objectives that keep statistics of them."""

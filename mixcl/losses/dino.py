@@ -61,9 +61,9 @@ class DINODistillation(Objective):
         self.warmup_epochs = warmup_epochs
         self.centre_momentum = centre_momentum
         self.register_buffer('centre', torch.zeros(1, num_prototypes))
-        self.begin_epoch(warmup_epochs)
+        self.begin_step(warmup_epochs)
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_step(self, epoch: int) -> None:
         share = epoch / max(self.warmup_epochs - 1, 1) if epoch < self.warmup_epochs else 1.0
         self.teacher_temperature = self.warmup_temperature + share * (self.final_temperature - self.warmup_temperature)
 

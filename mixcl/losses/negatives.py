@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,20 @@ from mixcl.ranges import COUNT, check_range
 from mixcl.registry import NEGATIVES
 
 
+class Keys(NamedTuple):
+    """The prepared keys of a stream.
+
+    Attributes:
+        vectors: (G, D), of this process or of all.
+        composition: what this process's keys count as.
+        start: index of this process's first key.
+    """
+
+    vectors: Tensor
+    composition: Composition
+    start: int
+
+
 @dataclass(frozen=True)
 class NegativesContext:
     """Inputs of a source of negatives for one row of the table of terms.
@@ -23,9 +38,7 @@ class NegativesContext:
         composition: composition of the query rows.
         keys: (G, D) prepared keys of the row.
         target: target of the row.
-        prepared: all prepared key streams by name.
-        compositions: compositions of this process's rows, by key stream.
-        starts: index of this process's first row among the prepared ones, by stream name.
+        streams: the keys of all key streams, by name.
         generator: generator for sources that draw.
     """
 
@@ -33,9 +46,7 @@ class NegativesContext:
     composition: Composition
     keys: Tensor
     target: SoftTarget
-    prepared: dict[str, Tensor]
-    compositions: dict[str, Composition]
-    starts: dict[str, int]
+    streams: dict[str, Keys]
     generator: torch.Generator
 
 
@@ -60,10 +71,10 @@ class Rows(NegativesSource):
 
     def __call__(self, context: NegativesContext) -> Negatives:
         (name,) = self.streams
-        vectors, own = context.prepared[name], context.compositions[name].owner
+        vectors, composition, start = context.streams[name]
         keep = torch.ones(len(context.queries), len(vectors), dtype=torch.bool, device=vectors.device)
-        start = context.starts[name]  # rows of other processes share no image with ours
-        keep[:, start : start + len(own)] = ~context.composition.lists(own)
+        # Rows of other processes share no image with ours.
+        keep[:, start : start + len(composition)] = ~context.composition.lists(composition.owner)
         return Negatives(vectors, keep)
 
 

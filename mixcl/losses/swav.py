@@ -55,13 +55,13 @@ class SwAV(Objective):
         self.iterations = iterations
         self.queue_from = queue_from
         self.prototypes = nn.Linear(channels, num_prototypes, bias=False)
-        self.begin_epoch(0)
+        self.begin_step(0)
 
     def key_start(self, num_rows: int) -> int:
         return 0
 
     @torch.no_grad()
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_step(self, epoch: int) -> None:
         """Set the epoch, and restore the length 1 of the prototypes, which optimiser steps change."""
         self.epoch = epoch
         weight = local_part(self.prototypes.weight)

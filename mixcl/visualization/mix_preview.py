@@ -38,7 +38,7 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Key
     recipe.check([crop[0] for crop in crops], num_images, set(names))
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
-    return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)])
+    return _draw([(streams[view], streams[name]) for view, name in zip(views, names, strict=True)])
 
 
 def _mixer(model: ConfigDict) -> Mixer:
@@ -55,17 +55,17 @@ def mixed_streams(cfg: Config) -> list[str]:
     return [name for name, settings in (cfg.model.get('streams') or {}).items() if 'mix' in settings]
 
 
-def _draw(pairs: list[tuple[str, Stream, str, Stream]]) -> Figure:
-    columns = min(8, max(len(originals.images) for _, originals, _, _ in pairs))
+def _draw(pairs: list[tuple[Stream, Stream]]) -> Figure:
+    columns = min(8, max(len(originals.images) for originals, _ in pairs))
     figure = Figure(figsize=(1.9 * columns, 4.2 * len(pairs)), layout='constrained')
     axes = figure.subplots(2 * len(pairs), columns, squeeze=False)
-    for row, (view, originals, name, mixed) in enumerate(pairs):
+    for row, (originals, mixed) in enumerate(pairs):
         for axis in (*axes[2 * row], *axes[2 * row + 1]):
             axis.axis('off')
         for column in range(min(columns, len(originals.images))):  # there are several local crops per image
-            show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
+            show(axes[2 * row][column], originals.images[column], f'{originals.name}: image {column}')
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
-            show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
+            show(axes[2 * row + 1][column], mixed.images[column], f'{mixed.name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
     return finished(figure)
 

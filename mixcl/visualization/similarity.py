@@ -45,7 +45,7 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
         # These two compare probabilities, but get log-probabilities as queries.
         compared.append((queries.exp() if isinstance(objective, (DINODistillation, SwAV)) else queries, keys, target))
 
-    hooks = [objective.register_forward_pre_hook(listen) for objective in model.objectives.values()]
+    hooks = [objective.register_forward_pre_hook(listen) for objective in model.table.objectives.values()]
     seed_global_generators(seed, 'similarity')
     model.begin_step(StepKey(seed, 0, 0))
     with torch.no_grad():
@@ -53,8 +53,10 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
     for hook in hooks:
         hook.remove()
     return [
-        TermSimilarity(' to '.join(term.rows), target.dense(len(keys)), normalised(queries) @ normalised(keys).T)
-        for term, (queries, keys, target) in zip(model.terms, compared, strict=True)
+        TermSimilarity(
+            ' to '.join(map(str, term.rows)), target.dense(len(keys)), normalised(queries) @ normalised(keys).T
+        )
+        for term, (queries, keys, target) in zip(model.table.terms, compared, strict=True)
     ]
 
 

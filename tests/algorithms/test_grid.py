@@ -46,7 +46,7 @@ def step_moves_every_parameter(model: ContrastiveLearner, without_gradient: set[
     model.check_batch([crop[0] for crop in crops], BATCH)
     model.begin_step(StepKey(seed=0, step=0, rank=0))
     losses = {name: value for name, value in model(crops, mode='loss').items() if 'loss' in name}
-    assert set(losses) == {term.name for term in model.terms}
+    assert set(losses) == {term.name for term in model.table.terms}
     assert all(torch.isfinite(value) for value in losses.values())
     sum(losses.values()).backward()
 

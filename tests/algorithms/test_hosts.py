@@ -144,7 +144,7 @@ def total(outputs: dict[str, Tensor]) -> Tensor:
 def test_losses_gradients_and_queues_are_those_of_mmpretrain(host: str) -> None:
     ours = our_model(host, 'vit' if host == 'moco_v3' else 'resnet', **CHANGES.get(host, {}))
     theirs = their_model(host, ours)
-    own_queues = list(ours.queues.values())
+    own_queues = list(ours.table.queues.values())
     if host == 'swav':
         theirs.head.loss_module.queue = reversed_batches(torch.stack([queue.vectors for queue in own_queues]))
     elif own_queues:
@@ -154,7 +154,7 @@ def test_losses_gradients_and_queues_are_those_of_mmpretrain(host: str) -> None:
     assert len(trained) == len(trained_in(ours)) and len(others) == len(trained_in(theirs))
     assert len(trained) == len(others) > 10
     crops = hosts.crops(ours, BATCH)
-    for _ in range(2 if ours.queues else 1):
+    for _ in range(2 if ours.table.queues else 1):
         ours.begin_step(StepKey(seed=0, step=0, rank=0))
         our_loss, their_loss = total(ours(crops, mode='loss')), theirs(crops, mode='loss')['loss']
         assert our_loss.item() == pytest.approx(their_loss.item(), abs=1e-9)

@@ -36,7 +36,7 @@ def test_a_mixture_counts_what_its_kept_patches_show(name: str) -> None:
     crop = (first + torch.arange(BATCH))[:, None, None, None].expand(-1, 3, SIDE, SIDE).float()
     for step in range(5):
         whole = recipe.build([crop, crop], {'mix1'}, StepKey(0, step, rank=2))['mix1']
-        seen = whole.with_dropped(0.3, PATCH, torch.Generator().manual_seed(step)).as_query
+        seen = whole.dropped(0.3, PATCH, torch.Generator().manual_seed(step))
         assert seen.tokens.shape == (2 * BATCH, 5)  # of 16 patches, two crops
         shares = torch.zeros(2 * BATCH, BATCH)
         shares.scatter_add_(1, seen.composition.sources - first, seen.composition.weights)
@@ -47,14 +47,14 @@ def test_a_mixture_counts_what_its_kept_patches_show(name: str) -> None:
 
 
 def test_at_least_one_patch_is_kept() -> None:
-    stream = Stream(torch.zeros(1, 3, SIDE, SIDE), Composition.identity(1))
-    sizes = {keep: stream.with_dropped(keep, PATCH, torch.Generator()).as_query.tokens.shape for keep in (0.01, 0.55)}
+    stream = Stream('view1', torch.zeros(1, 3, SIDE, SIDE), Composition.identity(1))
+    sizes = {keep: stream.dropped(keep, PATCH, torch.Generator()).tokens.shape for keep in (0.01, 0.55)}
     assert sizes == {0.01: (1, 1), 0.55: (1, 9)}
 
 
 def test_shares_of_whole_sums_do_not_depend_on_patches() -> None:
     mixed, composition = MIXERS.build(dict(type='Mixup'))(torch.randn(BATCH, 3, SIDE, SIDE))
-    seen = Stream(mixed, composition).with_dropped(0.5, PATCH, torch.Generator()).as_query
+    seen = Stream('mix1', mixed, composition).dropped(0.5, PATCH, torch.Generator())
     assert seen.composition is composition
 
 
@@ -63,7 +63,8 @@ def test_draws_are_functions_of_seed_step_rank_and_stream() -> None:
 
     def kept(name: str, *key: int) -> Tensor:
         model.begin_step(StepKey(*key))
-        return model.build_streams(hosts.crops(model, 400))[name].as_query.tokens
+        online, _ = model.build_streams(hosts.crops(model, 400))
+        return online[name].tokens
 
     first = kept('view1', 0, 5, 0)
     torch.manual_seed(1)
@@ -91,8 +92,8 @@ def test_keys_are_whole_unless_they_are_encoded_with_a_query(target: str, both: 
     views = hosts.crops(model, BATCH)
     model.begin_step(StepKey(0, 3, 0))
     losses = model(views, mode='loss')
-    streams = model.build_streams(views)
-    first, second = streams['view1'].as_query, streams['view2'].as_query
+    online, _ = model.build_streams(views)
+    first, second = online['view1'], online['view2']
     query = model.predictor(model.neck(model.backbone(first.images, tokens=first.tokens)[0]))
     tokens = second.tokens if both and target != 'EMA' else None
     key = model.neck(model.backbone(second.images, tokens=tokens)[0])  # the target still has the same weights

@@ -1,5 +1,6 @@
 """Terms between patches: against loops over rows and cells, against formulas written out, and against lightly."""
 
+import dataclasses
 import math
 import random
 
@@ -15,6 +16,7 @@ from mixcl.algorithms import ContrastiveLearner, StepKey, StreamRecipe
 from mixcl.algorithms.masking import BlockMasks, block_masks
 from mixcl.algorithms.patches import PatchLevel
 from mixcl.algorithms.terms import Term
+from mixcl.encoders.stream import RowsOf
 from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, NegativeCosine
 from mixcl.registry import MIXERS
@@ -32,12 +34,15 @@ STEP = StepKey(seed=0, step=3, rank=0)
 
 
 def chosen(recipe: StreamRecipe, crops: list[Tensor], terms: list[Term], tokens: int | None = None, rank: int = 0):
-    """Return the streams of a step, its query patches and its key patches."""
-    streams = recipe.build(crops, {name for term in terms for name in (term.query, term.key)}, StepKey(0, 1, rank))
-    for name, masks in recipe.masks.items():
-        streams[name] = streams[name].with_masked(masks, PATCH, torch.Generator().manual_seed(1))
+    """Return the streams of a step as the online encoder sees them, its query patches and its key patches."""
+    whole = recipe.build(crops, {name for term in terms for name in (term.query, term.key)}, StepKey(0, 1, rank))
+    online = recipe.hidden(whole, PATCH, StepKey(0, 1, rank))
     level = PatchLevel(terms, NegativeCosine(), tokens)
-    return streams, *level.choose(streams, PATCH, torch.Generator().manual_seed(2))
+    return online, *level.choose(online, whole, PATCH, torch.Generator().manual_seed(2))
+
+
+def patches(stream: str) -> RowsOf:
+    return RowsOf(stream, 'patch')
 
 
 # ----- what a patch finds -----
@@ -53,7 +58,7 @@ def test_a_patch_of_a_mixture_finds_what_its_pixels_show(name: str, other: dict,
     crop = torch.arange(BATCH)[:, None, None, None].expand(-1, 3, SIDE, SIDE).float()
     term = Term('mix1', 'view1', 1.0, level='patch')
     streams, asking, found = chosen(recipe, [crop], [term], tokens, rank=2)
-    own, keys = asking['mix1'], found['view1']
+    own, keys = asking[patches('mix1')], found[patches('view1')]
     assert len(own.cells) == len(streams['mix1'].images) * (tokens or CELLS)
     assert len(keys.cells) == BATCH * (tokens or CELLS)
     target = term.soft_target(own.composition, keys.composition, 0).dense(len(keys.cells))
@@ -73,18 +78,18 @@ def test_masked_patches_of_a_view_ask_and_find_themselves() -> None:
     crops = [torch.randn(BATCH, 3, SIDE, SIDE) for _ in range(2)]
     term = Term('view1', 'view1', 1.0, level='patch')
     streams, asking, found = chosen(recipe, crops, [term])
-    mask = streams['view1'].as_query.mask.flatten(1)
-    assert streams['view1'].mask is None and 0 < mask.any(dim=1).sum() < BATCH
-    assert asking['view1'].cells.tolist() == mask.flatten().nonzero()[:, 0].tolist()
-    target = term.soft_target(asking['view1'].composition, found['view1'].composition, 0)
+    mask, (own,), (keys,) = streams['view1'].mask.flatten(1), asking.values(), found.values()
+    assert 0 < mask.any(dim=1).sum() < BATCH
+    assert own.cells.tolist() == mask.flatten().nonzero()[:, 0].tolist()
+    target = term.soft_target(own.composition, keys.composition, 0)
     assert torch.equal(target.dense(len(mask.nonzero())), torch.eye(len(mask.nonzero())))
     losses = torch.rand(len(mask.nonzero()))
     table = torch.zeros(mask.shape).masked_scatter(mask, losses)
     by_image = [row[row > 0].mean() if row.any() else torch.tensor(0.0) for row in table]
-    torch.testing.assert_close(asking['view1'].mean(losses), torch.stack(by_image).mean())
+    torch.testing.assert_close((losses * own.share).sum(), torch.stack(by_image).mean())
 
     _, few, _ = chosen(recipe, crops, [term], tokens=2)
-    counts = few['view1'].cells.div(CELLS, rounding_mode='floor').bincount(minlength=BATCH)
+    counts = few[patches('view1')].cells.div(CELLS, rounding_mode='floor').bincount(minlength=BATCH)
     assert counts.tolist() == [min(2, int(row.sum())) for row in mask]
 
 
@@ -157,10 +162,10 @@ def test_ibot_written_out() -> None:
     ours.begin_step(STEP, epoch=15)
     for objective in (ours.objective, ours.patches.objective):
         objective.warmup_epochs = 31
-        objective.begin_epoch(15)  # half of the warm-up: (.04 + .07) / 2
+        objective.begin_step(15)  # half of the warm-up: (.04 + .07) / 2
         objective.centre.normal_()
     crops, centres = hosts.crops(ours, BATCH), (ours.objective.centre.clone(), ours.patches.objective.centre.clone())
-    masks = [stream.as_query.mask for name, stream in ours.build_streams(crops).items() if 'view' in name]
+    masks = [stream.mask for name, stream in ours.build_streams(crops)[0].items() if 'view' in name]
     student = [ours.backbone(crop, mask=mask, out_type='raw')[-1] for crop, mask in zip(crops, masks, strict=False)]
     student += [ours.backbone(crop, out_type='raw')[-1] for crop in crops[2:]]
     with torch.no_grad():
@@ -196,9 +201,9 @@ def test_a_patch_term_of_patchmix_written_out() -> None:
     ours = hosts.build(config, swap_views=0.0, patches=dict(tokens=3)).double().eval()
     ours.begin_step(STEP)
     crops = hosts.crops(ours, BATCH)
-    streams = ours.build_streams(crops)
-    asking, _ = ours._choose_patches(streams)
-    places = asking['mix2'].cells[:3]
+    streams, whole = ours.build_streams(crops)
+    asking, _ = ours.rows(streams, whole)
+    places = asking[patches('mix2')].cells[:3]
     owner = streams['mix2'].composition.sources.take_along_dim(
         streams['mix2'].composition.shown.flatten(1)[:, places].long(), dim=1
     )  # (BATCH, 3), the image whose patch is shown
@@ -220,16 +225,15 @@ def test_values_are_those_of_lightly(warmed: bool) -> None:
     objective = DINODistillation(4, centred_by=('view1',), teacher_temperature=0.05).double()
     term = Term('view1', 'view1', 1.0, level='patch')
     level = PatchLevel([term], objective, None)
-    streams = recipe.build([torch.zeros(3, 3, 12, 12)] * 2, {'view1'}, STEP)
+    whole = recipe.build([torch.zeros(3, 3, 12, 12)] * 2, {'view1'}, STEP)
     masks = torch.tensor([[1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 1, 0]]).view(3, 2, 2).bool()
-    streams['view1'] = streams['view1'].with_masked(lambda *_: masks, PATCH, torch.Generator())
-    asking, found = level.choose(streams, PATCH, torch.Generator())
-    own, keys = asking['view1'], found['view1']
+    online = dict(view1=dataclasses.replace(whole['view1'], mask=masks))
+    (own,), (keys,) = (chosen.values() for chosen in level.choose(online, whole, PATCH, torch.Generator()))
     if warmed:
         objective.observe(dict(view1=waves(5, 2)))
     target = term.soft_target(own.composition, keys.composition, 0)
     rows = objective(objective.prepare_query(waves(5, 0)), objective.prepare_key(waves(5, 1)), target)
-    assert own.mean(rows).item() == pytest.approx(expected, abs=1e-7)
+    assert (rows * own.share).sum().item() == pytest.approx(expected, abs=1e-7)
 
 
 LIGHTLY = {False: 0.865698838913, True: 1.053865931529}

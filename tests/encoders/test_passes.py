@@ -5,8 +5,10 @@ import pytest
 import torch
 from torch import nn
 
+from mixcl.composition import Composition
 from mixcl.encoders import passes
-from mixcl.encoders.passes import Inputs, backbone_features, project
+from mixcl.encoders.passes import backbone_features, project
+from mixcl.encoders.stream import RowsOf, Stream
 
 
 def convolution() -> nn.Module:
@@ -14,35 +16,36 @@ def convolution() -> nn.Module:
     return nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4))
 
 
-def inputs(**settings: object) -> Inputs:
+def rows(*joint: str) -> dict[RowsOf, Stream]:
+    """Return streams of which some share a group."""
     random = torch.Generator().manual_seed(0)
     sizes = dict(view1=(4, 8), view2=(4, 8), mix1=(2, 8), local=(8, 4))
     images = {name: torch.randn(n, 3, size, size, generator=random) for name, (n, size) in sizes.items()}
-    return Inputs(images, **settings)
+    return {
+        RowsOf(name): Stream(name, batch, Composition.identity(len(batch)), group=0 if name in joint else number)
+        for number, (name, batch) in enumerate(images.items(), 1)
+    }
 
 
 def test_streams_have_statistics_of_their_own_unless_they_are_joint() -> None:
-    given, backbone = inputs(joint=[('mix1', 'view1')]), convolution()
+    given, backbone = rows('mix1', 'view1'), convolution()
     features = backbone_features(backbone, given)
-    assert list(features) == list(given.images)
-    for group in (['view1', 'mix1'], ['view2'], ['local']):
-        together = backbone(torch.cat([given.images[name] for name in group])).mean(dim=(2, 3))
+    assert list(features) == list(given)
+    for names in (['view1', 'mix1'], ['view2'], ['local']):
+        group = [RowsOf(name) for name in names]
+        together = backbone(torch.cat([given[name].images for name in group])).mean(dim=(2, 3))
         torch.testing.assert_close(torch.cat([features[name] for name in group]), together)
 
 
 def test_heads_share_statistics_within_a_group_of_different_sizes() -> None:
     """A convolution encodes each size by itself; the head sees the group together."""
-    given, backbone, head = inputs(joint=[('view1', 'local')]), convolution(), nn.BatchNorm1d(4)
+    given, backbone, head = rows('view1', 'local'), convolution(), nn.BatchNorm1d(4)
     features = backbone_features(backbone, given)
     outputs = project(head, features, given)
-    expected = head(torch.cat([features['view1'], features['local']]))
-    torch.testing.assert_close(torch.cat([outputs['view1'], outputs['local']]), expected)
-    torch.testing.assert_close(outputs['view2'], head(features['view2']))
-
-
-def test_a_group_of_which_some_streams_are_needed() -> None:
-    given = inputs(joint=[('view1', 'mix1'), ('view2', 'local')])
-    assert given.groups(given.only({'local', 'view1', 'mix1'}).names) == [['view1', 'mix1'], ['local']]
+    view1, view2, local = map(RowsOf, ('view1', 'view2', 'local'))
+    expected = head(torch.cat([features[view1], features[local]]))
+    torch.testing.assert_close(torch.cat([outputs[view1], outputs[local]]), expected)
+    torch.testing.assert_close(outputs[view2], head(features[view2]))
 
 
 @pytest.mark.parametrize('host', ['moco_v3', 'dino', 'simclr'])

@@ -6,8 +6,9 @@ import tiny
 import torch
 from torch import nn
 
+from mixcl.composition import Composition
 from mixcl.encoders import EMA, EpochwiseEMA
-from mixcl.encoders.passes import Inputs
+from mixcl.encoders.stream import RowsOf, Stream
 from mixcl.encoders.targets import follow_if
 
 
@@ -54,8 +55,8 @@ def test_a_target_follows_only_if_the_device_says_so(dtypes: list[torch.dtype]) 
 def test_batch_norm_buffers_follow_the_targets_own_passes():
     model = tiny.build()
     before = model.target.neck.bn0.running_mean.clone()
-    inputs = Inputs(dict(view1=torch.randn(5, 3, 8, 8)))
-    keys = model.target.keys(inputs, {}, model.backbone, model.neck)['view1']
+    stream = Stream('view1', torch.randn(5, 3, 8, 8), Composition.identity(5))
+    keys = model.target.keys({stream.rows: stream}, {}, model.backbone, model.neck)[RowsOf('view1')]
     assert not keys.requires_grad
     seen = model.target.neck.bn0.running_mean.clone()
     assert not torch.equal(seen, before) and not model.neck.bn0.running_mean.any()

@@ -12,7 +12,7 @@ def test_the_teacher_temperature_is_that_of_the_epoch_in_the_authors_code(warmup
     objective = DINODistillation(4, warmup_epochs=warmup)
     found = []
     for epoch in range(40):
-        objective.begin_epoch(epoch)
+        objective.begin_step(epoch)
         found.append(objective.teacher_temperature)
     assert found == pytest.approx(np.concatenate([np.linspace(0.04, 0.07, warmup), np.full(40 - warmup, 0.07)]))
 

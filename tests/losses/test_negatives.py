@@ -6,7 +6,7 @@ from losses.brute_force import COMPOSITIONS, mixtures, vectors
 from torch import Tensor
 
 from mixcl.composition import Composition
-from mixcl.losses import HardMix, NegativesContext, Queue, Rows
+from mixcl.losses import HardMix, Keys, NegativesContext, Queue, Rows
 
 WIDTH, BATCH = 6, 9
 
@@ -21,9 +21,9 @@ def context(
 ) -> NegativesContext:
     """Return the context of a row from ``composition`` to views; 'others' has this process's rows from ``start`` on."""
     views = Composition.identity(len(keys))
-    streams = dict(prepared=dict(others=keys), compositions=dict(others=others or views), starts=dict(others=start))
+    streams = dict(others=Keys(keys, others or views, start))
     random = torch.Generator().manual_seed(seed)
-    return NegativesContext(queries, composition, keys, composition.target(views), **streams, generator=random)
+    return NegativesContext(queries, composition, keys, composition.target(views), streams, random)
 
 
 @pytest.mark.parametrize('other', COMPOSITIONS)

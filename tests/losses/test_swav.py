@@ -61,7 +61,7 @@ class Scored(SwAV):
         super().__init__(4, 4, queue_from=0)
         self.prototypes = torch.nn.Identity()
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_step(self, epoch: int) -> None:
         self.epoch = epoch
 
 
@@ -90,7 +90,7 @@ def test_the_queue_joins_from_its_epoch_the_streams_that_feed_it() -> None:
     raw, queue = dict(view1=vectors(ROWS, WIDTH, seed=1), view2=vectors(ROWS, WIDTH, seed=2)), vectors(9, WIDTH, seed=3)
     alone = swav.prepare_keys(raw, {})
     for epoch in range(4):
-        swav.begin_epoch(epoch)
+        swav.begin_step(epoch)
         codes = swav.prepare_keys(raw, dict(view2=queue))
         torch.testing.assert_close(codes['view1'], alone['view1'])
         assert torch.allclose(codes['view2'], alone['view2']) == (epoch < 2)
@@ -103,7 +103,7 @@ def test_prototypes_have_length_one_at_every_step() -> None:
     """Gradients are with respect to the prototypes, as in the authors' code, not to their directions."""
     swav = objective()
     for step in range(3):
-        swav.begin_epoch(0)
+        swav.begin_step(0)
         torch.testing.assert_close(swav.prototypes.weight.norm(dim=1), torch.ones(PROTOTYPES, dtype=torch.float64))
         swav.prepare_query(vectors(ROWS, WIDTH, seed=step))[:, 0].sum().backward()
         torch.optim.SGD(swav.parameters(), lr=0.5).step()

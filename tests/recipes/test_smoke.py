@@ -79,7 +79,7 @@ def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], o
         widths = [layer.out_features for head in (model.neck, model.predictor) for layer in head.modules()
                   if isinstance(layer, torch.nn.Linear)]  # fmt: skip
         assert max(widths) <= (256 if cfg.model.neck.get('hidden_channels') else 2048)
-        assert losses == {term.name for term in model.terms}
+        assert losses == {term.name for term in model.table.terms}
     else:  # an algorithm of mmpretrain
         assert losses == {'loss'}
     assert all(math.isfinite(value.item()) for value in outputs.values())

@@ -55,7 +55,7 @@ class OnlineProbe(Hook):
         model, data = unwrapped(runner.model), runner.train_dataloader.dataset
         if not isinstance(model, ContrastiveLearner):
             raise UserError(f'OnlineProbe watches a ContrastiveLearner, not a {type(model).__name__}; leave it out')
-        online = model.target.online_streams(model.query_names, model.key_names)
+        online = {rows.stream for rows in model.online_rows if rows.level == 'image'}
         self._view = next((view for view in model.recipe.views if view in online), '')
         if not self._view:
             raise UserError(

@@ -30,7 +30,7 @@ class Witness(WatchingHook):
         self.rates: list[float] = []
         self.epochs: list[int] = []
         model = runner.model
-        model.objective.begin_epoch = self.epochs.append
+        model.objective.begin_step = self.epochs.append
         model.register_forward_pre_hook(lambda _, args, kwargs: self.batches.append(kwargs['inputs']), with_kwargs=True)
 
     def before_train_iter(self, runner: Runner, **kwargs) -> None:
