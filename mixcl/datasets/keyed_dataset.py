@@ -19,6 +19,8 @@ from mixcl.registry import DATASETS
 
 MAX_ATTEMPTS = 20
 VIEWS = ('device', 'pillow')
+CARRIED = ('conversion', 'photometry')
+"""Results of our steps that PackInputs, which knows images and annotations only, would drop."""
 
 
 class SampleKey(NamedTuple):
@@ -155,5 +157,5 @@ class KeyedDataset(Dataset):
             results = step(results)
             if results is None:
                 return None
-            kept |= {name: results[name] for name in ('conversion', 'photometry') if name in results}
+            kept |= {name: results[name] for name in CARRIED if name in results}
         return {**results, **kept}

@@ -61,10 +61,12 @@ class FastResizedCrop(BaseTransform):
         return self._crop.rand_crop_params(SimpleNamespace(shape=shape))  # it reads no more
 
     def transform(self, results: dict) -> dict:
+        return self.cropped(results, self.draw(full_shape(results)))
+
+    def cropped(self, results: dict, box: tuple[int, int, int, int]) -> dict:
         """Replace ``img``, uint8 (h, w, 3), by the crop; ``crop_box`` is the place of its pixels in the full image."""
-        image = results['img']
-        shape, full = image.shape[:2], results.get('full_shape', image.shape[:2])
-        top, left, height, width = self.draw(full)
+        image, full = results['img'], full_shape(results)
+        shape, (top, left, height, width) = image.shape[:2], box
         top, height = _scaled(top, height, full[0], shape[0])
         left, width = _scaled(left, width, full[1], shape[1])
         # Torch resizes contiguous images faster, and warns of read-only ones.
@@ -80,6 +82,12 @@ class FastResizedCrop(BaseTransform):
             'img_shape': (*self.size, 3),
             'crop_box': (top * down, left * across, height * down, width * across),
         }
+
+
+def full_shape(results: dict) -> tuple[int, int]:
+    """Return (height, width) of an image, also if it was decoded at a fraction of this size."""
+    shape: tuple[int, int] = results.get('full_shape', results['img'].shape[:2])
+    return shape
 
 
 def _scaled(begin: int, length: int, full: int, now: int) -> tuple[int, int]:

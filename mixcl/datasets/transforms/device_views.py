@@ -1,7 +1,7 @@
 """Views whose geometry is done by a worker, and whose photometry by the device."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,8 @@ import torch
 from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import PackInputs
 
-from mixcl.datasets.transforms.crops import FastResizedCrop
-from mixcl.datasets.transforms.decoding import read_image
-from mixcl.datasets.transforms.drawing import DeviceView
+from mixcl.datasets.transforms.crops import FastResizedCrop, full_shape
+from mixcl.datasets.transforms.drawing import DeviceView, Drawn
 from mixcl.datasets.transforms.photo_cache import PhotoCache
 from mixcl.datasets.transforms.views import KeyedMultiView, LoadImage
 from mixcl.randomness import seed_global_generators
@@ -49,9 +48,13 @@ class DeviceViews(BaseTransform):
     def drawn(self, results: dict) -> tuple[dict, list[dict]]:
         """Return the results with the loaded image, and each view's results with its ``program``."""
         key = results['sample_key']
+        if self.copies is not None and self.load is not None:
+            draw = cache(partial(self._draws, key))
+            results = self.load.transform(results, partial(self.copies.read, reduction=partial(self._reduction, draw)))
+            drawn = draw(full_shape(results))
+            return results, [view.made(results, each) for view, each in zip(self.views, drawn, strict=True)]
         if self.load is not None:
-            read = partial(self.copies.read, reduction=partial(self._reduction, key)) if self.copies else read_image
-            results = self.load.transform(results, read)
+            results = self.load.transform(results)
         views = []
         for number, view in enumerate(self.views):
             if self.whole is not None:
@@ -59,20 +62,31 @@ class DeviceViews(BaseTransform):
             views.append(view(results))
         return results, views
 
-    def _reduction(self, key: Sequence[int], shape: tuple[int, int], full: tuple[int, int] | None = None) -> int:
+    def _draws(self, key: Sequence[int], shape: tuple[int, int]) -> list[Drawn]:
+        """Draw all views of an image of this (height, width)."""
+        drawn = []
+        for number, view in enumerate(self.views):
+            seed_global_generators(*key, *(('sample',) if self.whole is None else ('view', number)))
+            drawn.append(view.drawn(shape))
+        return drawn
+
+    def _reduction(
+        self,
+        draw: Callable[[tuple[int, int]], list[Drawn]],
+        shape: tuple[int, int],
+        full: tuple[int, int] | None = None,
+    ) -> int:
         """Return the factor, 1, 2, 4 or 8, by which a JPEG of this (height, width) may be shrunk while decoding.
 
-        The crops of all the key's views then still have as many pixels as they are resized to. ``full`` is the photo's
+        The crops then still have as many pixels as they are resized to. ``draw`` draws them; ``full`` is the photo's
         (height, width) if the JPEG is its copy.
         """
         if min(shape) < 2 * max(max(crop.size) for crop in self.crops):
             return 1
         full, ratios = full or shape, []
-        for number, crop in enumerate(self.crops):
-            seed_global_generators(*key, *(('sample',) if self.whole is None else ('view', number)))
-            sides = zip(crop.draw(full)[2:], shape, full, crop.size, strict=True)
+        for crop, (box, _) in zip(self.crops, draw(full), strict=True):
+            sides = zip(box[2:], shape, full, crop.size, strict=True)
             ratios += [drawn * now // (before * size) for drawn, now, before, size in sides]
-        seed_global_generators(*key, 'sample')  # as if nothing had been drawn
         return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
 
 

@@ -17,6 +17,8 @@ from mixcl.datasets.transforms.photometry import Operation
 from mixcl.errors import UserError
 
 Program = list[tuple[Operation, float]]
+Drawn = tuple[tuple[int, int, int, int], Program]
+"""Box and program of a view."""
 GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
 """Weights of blue, green and red."""
 
@@ -46,16 +48,30 @@ class DeviceView:
 
     def __call__(self, results: dict) -> dict:
         """Do the geometry and draw the rest: add ``program``, and ``flip`` if the view is to be mirrored."""
-        if self.crop is None:  # other transforms may work in place
-            results = {**results, 'img': results['img'].copy()}
-        results = self._geometry(results)
+        results = self._geometry({**results, 'img': results['img'].copy()})  # transforms may work in place
+        return self._with_program(results, self._program())
+
+    def drawn(self, shape: tuple[int, int]) -> Drawn:
+        """Draw a crop and the rest for an image of this (height, width), if there is no other geometry."""
+        assert self.crop is not None
+        return self.crop.draw(shape), self._program()
+
+    def made(self, results: dict, drawn: Drawn) -> dict:
+        """Return what a call returns, with what is :meth:`drawn`."""
+        assert self.crop is not None
+        box, program = drawn
+        return self._with_program(self.crop.cropped(results, box), program)
+
+    def _program(self) -> Program:
+        return [row for transform in self._photometry for row in DRAWS[type(transform)](transform)]
+
+    def _with_program(self, results: dict, program: Program) -> dict:
         if self._of_colours and results['img'].shape[2] != 3:
             raise UserError(
                 f'saturation, hue and gray are for images of 3 channels, not {results["img"].shape[2]}: leave '
                 f'{", ".join(self._of_colours)} out of the steps of the views (ColorJitter may keep brightness and '
                 'contrast), as configs/patchmix/vit-s16_folder_4channels.py does'
             )
-        program = [row for transform in self._photometry for row in DRAWS[type(transform)](transform)]
         mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}
         return {**results, **mirrored, 'program': program}
 
