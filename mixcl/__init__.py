@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mixcl.apis.export import export as export
     from mixcl.apis.pretraining import pretrain as pretrain
     from mixcl.apis.training import train as train
+    from mixcl.comparison.comparing import compare as compare
     from mixcl.composition import Composition as Composition
     from mixcl.encoders import EMA as EMA
     from mixcl.encoders import Shared as Shared
@@ -39,6 +40,7 @@ _LAZY = {
     **dict.fromkeys(('ContrastiveLearner', 'StepKey'), 'mixcl.algorithms'),
     **dict.fromkeys(('embed', 'images_in', 'load_backbone'), 'mixcl.apis.embedding'),
     **dict(
+        compare='mixcl.comparison.comparing',
         evaluate='mixcl.apis.evaluating',
         export='mixcl.apis.export',
         pretrain='mixcl.apis.pretraining',

@@ -25,6 +25,7 @@ COMMANDS = {
     'evaluate': "Evaluate a backbone by the papers' protocols, beside the papers' numbers",
     'visualize': 'Draw mixtures, views, attention, similarities, neighbours, a map of features, or curves',
     'report': 'Write an HTML page about one run, or several side by side',
+    'compare': 'Train methods with several seeds on the same images, and tell where one is better',
     'configs': 'List the configs that come with mixcl',
     'print-config': 'Print a config as it resolves',
     'doctor': 'Check an installation: what is there, what is missing, and which command fixes it',

@@ -23,6 +23,7 @@ FLOORS = [
     ['evaluation'],
     ['visualization', 'detection'],
     ['apis', 'doctor'],
+    ['comparison'],
     ['commands'],
     ['console'],
     ['__main__'],

@@ -3,7 +3,7 @@
 import base64
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,13 @@ def write_report(
     if left_out:
         reasons = [f'{", ".join(titles)}: {reason}' for reason, titles in left_out.items()]
         sections['Left out'] = {'': [Block('list', reasons)]}
+    return write_page(out, ' and '.join(labels), sections)
+
+
+def write_page(out: Path, title: str, sections: Mapping[str, Mapping[str, Sequence[Block]]]) -> Path:
+    """Write a page of sections, whose blocks stand below the label of their run, or ''."""
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
-    values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
+    values = dict(title=title, sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # file names may be invalid text
         file.write(templates.get_template('page.html').render(values).encode('utf-8', errors='replace'))
     return out

@@ -1,0 +1,72 @@
+"""A fair comparison of methods in one call."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mixcl.comparison.page import differences, found_in, write
+from mixcl.comparison.running import Result, State, jobs_of, with_lengths, work
+from mixcl.comparison.table import read_table
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.paired_difference import Difference
+
+RESOLVED = 'table.py'
+"""File of the comparison in its folder, with the length of every run."""
+
+
+class Compared(NamedTuple):
+    """Results by name in the order of seeds, differences by pair and measure, and why runs failed."""
+
+    results: dict[str, list[Result]]
+    differences: dict[tuple[str, str], dict[str, Difference]]
+    failures: dict[str, str]
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """The tables, as Markdown."""
+        return (self.folder / 'compare.md').read_text()
+
+
+def compare(
+    runs: str | Path | Sequence[str] | Mapping[str, Any], out: str | Path = 'compared', *, jobs: int = 1, **options: Any
+) -> Compared:
+    """Train methods with several seeds on the same images, and tell where one is better than another.
+
+    The same call again does what is not finished. docs/compare.md explains the tables.
+
+    Args:
+        runs: names of methods or configs, each perhaps with overrides behind it ('mocov3 model.streams.view1.keep=.3');
+            the first is what the others are compared with. Or a file; or settings by name.
+        out: folder of runs, results and the page.
+        jobs: processes that work at the same time.
+        **options: ``data``, ``model``, ``epochs`` and others of all runs as :func:`mixcl.pretrain` takes them; seeds,
+            measures and others of :class:`~mixcl.comparison.table.Table`.
+
+    Raises:
+        UserError: for whatever cannot work, before the first run.
+        RunStopped: if a signal ended a run.
+    """
+    table, folder = read_table(runs, **options), Path(out).resolve()
+    if table.equal == 'time' and jobs > 1:
+        raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
+    state = State(folder)
+    if table.equal != 'epochs' or any(run.epochs is None for run in table.runs.values()):
+        table = with_lengths(table, state)
+    table.write(folder / RESOLVED)
+    words = [sys.executable, '-m', 'mixcl', 'compare', str(folder / RESOLVED), '--out', str(folder)]
+    others = [subprocess.Popen(words) for _ in range(jobs - 1)]
+    try:
+        failures = work(jobs_of(table, state))
+    except BaseException:  # they save their runs and end
+        for process in others:
+            process.terminate()
+        raise
+    finally:
+        for process in others:
+            process.wait()
+    write(table, state, failures)
+    found = found_in(table, state)
+    return Compared(found, differences(table, found), failures, folder)

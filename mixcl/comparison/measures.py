@@ -1,0 +1,162 @@
+"""Measures of a comparison: which test images are classified correctly from frozen features."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from mmengine.model import BaseModel
+from mmengine.runner import Runner
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from mixcl.evaluation.features import extract
+from mixcl.evaluation.functional.few_labels import SHOTS, few_label_answers
+from mixcl.evaluation.functional.knn import TEMPERATURE, nearest_neighbours, vote
+from mixcl.evaluation.functional.linear_probe import ProbeSettings, choose_probe, train_probes
+from mixcl.recipes.paths import preprocessors_of
+from mixcl.registry import DATASETS, MODELS, build
+from mixcl.weights import Encoder
+
+Answers = dict[str, np.ndarray]
+"""Whether each test image was classified correctly in each draw of labels, (draws, images) bool, by measure; a measure
+of several parts has the names ``measure/part``."""
+
+NEIGHBOURS = 10
+SIDE = 32
+"""Images of which pixels are a baseline have at most this side."""
+FITTED = 5000
+"""Number of images that a baseline is fitted to; Isomap's memory grows with its square."""
+BINS = 4
+
+
+class Labelled(NamedTuple):
+    """Training images (N, ...) or their features, their labels (N,), and the same for the test images."""
+
+    bank: Tensor
+    labels: Tensor
+    queries: Tensor
+    truth: Tensor
+
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> 'Labelled':
+        """Apply a function to both sets of features."""
+        return self._replace(bank=function(self.bank), queries=function(self.queries))
+
+
+def features(cfg: Config, model: BaseModel) -> Labelled:
+    """Encode the bank and the test images of a config of kNN."""
+    loaders = [
+        Runner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset']), pin_memory=False), seed=0)
+        for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
+    ]
+    (bank, labels), (queries, truth) = [extract(model, loader, ('online',)) for loader in loaders]
+    return Labelled(bank['online'], labels, queries['online'], truth)
+
+
+def pixels(cfg: Config) -> Labelled:
+    """Return (N, C, n) float pixels in [0, 255] of the images of a config of kNN, of at most 32 pixels a side."""
+    settings = dict(preprocessors_of(cfg)[0])
+    channels = len(settings['mean'])
+    settings |= dict(mean=[0.0] * channels, std=[1.0] * channels)
+    found = features(cfg, Encoder(dict(type=Reduced), data_preprocessor=build(MODELS, settings)))
+    return found.mapped(lambda rows: rows.unflatten(1, (channels, -1)))
+
+
+class Reduced(nn.Module):
+    """Pixels of images (B, C, h, w), as rows (B, D)."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        size = [min(side, SIDE) for side in images.shape[2:]]
+        return interpolate(images, size, mode='area').flatten(1)
+
+
+def raw(images: Labelled) -> Labelled:
+    """Pixels in [-1, 1]."""
+    return images.mapped(lambda rows: rows.flatten(1) / 127.5 - 1)
+
+
+def principal_components(images: Labelled) -> Labelled:
+    """The first 50 principal components of the pixels."""
+    from sklearn.decomposition import PCA
+
+    flat = raw(images)
+    count = min(50, *flat.bank[:FITTED].shape)
+    return _fitted(flat, PCA(count, random_state=0))
+
+
+def isomap(images: Labelled) -> Labelled:
+    """Isomap of the pixels: 20 dimensions by 10 neighbours."""
+    from sklearn.manifold import Isomap
+
+    return _fitted(raw(images), Isomap(n_neighbors=10, n_components=20))
+
+
+def _fitted(flat: Labelled, function: Any) -> Labelled:
+    function.fit(flat.bank[:FITTED].numpy())
+    return flat.mapped(lambda rows: torch.from_numpy(function.transform(rows.numpy())))
+
+
+def histogram(images: Labelled) -> Labelled | None:
+    """Square roots of the shares of pixels in 4 x 4 x 4 bins of red, green and blue; None for grey images."""
+    if images.bank.shape[1] != 3 or torch.equal(images.bank[:, 0], images.bank[:, 1]):
+        return None
+
+    def counted(rows: Tensor) -> Tensor:
+        levels = (rows * BINS / 256).long().clamp(0, BINS - 1)
+        place = (levels[:, 0] * BINS + levels[:, 1]) * BINS + levels[:, 2]
+        counts = torch.zeros(len(rows), BINS**3).scatter_add_(1, place, torch.ones(place.shape))
+        return (counts / place.shape[1]).sqrt()
+
+    return images.mapped(counted)
+
+
+BASELINES: dict[str, Callable[[Labelled], Labelled | None]] = dict(
+    pixels=raw, pca=principal_components, histogram=histogram, isomap=isomap
+)
+"""Features without a network, of the pixels of images."""
+
+
+def few_labels(images: Labelled) -> Answers:
+    """Logistic regressions on 1, 2, 5 and 20 labels per class, as far as the smallest class has them."""
+    fewest = int(images.labels.unique(return_counts=True)[1].min())
+    shots = [shot for shot in SHOTS if shot <= fewest]
+    answers = few_label_answers(images.bank, images.labels, images.queries, shots)
+    return {f'few_labels/{shot}': _right(answers[shot, 'logistic'], images) for shot in shots}
+
+
+def knn(images: Labelled) -> Answers:
+    """The vote of the 10 nearest of all labelled images, weighted as the protocol says."""
+    cosines, places = nearest_neighbours(images.queries, images.bank, NEIGHBOURS)
+    scores = vote(cosines.cpu(), images.labels[places.cpu()], int(images.labels.max()) + 1, TEMPERATURE)
+    return dict(knn=_right(scores.argmax(dim=1)[None], images))
+
+
+def linear_fast(images: Labelled) -> Answers:
+    """The linear probe whose rate and weight decay were best on held-out training images."""
+    settings, classes = ProbeSettings(), int(images.labels.max()) + 1
+    best, _ = choose_probe(images.bank, images.labels, classes, settings)
+    probes = train_probes(images.bank, images.labels, classes, settings)
+    return dict(linear_fast=_right(probes.logits(probes.inputs(images.queries)).argmax(dim=2)[:, best][None], images))
+
+
+def _right(answers: Tensor, images: Labelled) -> np.ndarray:
+    return (answers.cpu() == images.truth).numpy()
+
+
+MEASURES: dict[str, Callable[[Labelled], Answers]] = dict(few_labels=few_labels, knn=knn, linear_fast=linear_fast)
+FROZEN = ('few_labels', 'linear_fast', 'knn')
+"""Measures of frozen features, each image of which is known to be right or wrong."""
+
+
+def measured(images: Labelled, measures: Sequence[str]) -> Answers:
+    """Take those of the measures that are of frozen features."""
+    taken = [MEASURES[measure](images) for measure in measures if measure in MEASURES]
+    return {name: rows for answers in taken for name, rows in answers.items()}
+
+
+def values(answers: Mapping[str, np.ndarray], measure: str) -> np.ndarray:
+    """Return how correctly each image is classified in each draw, (draws, images) in [0, 1]: the mean over the parts of
+    a measure; (0, 0) if it was not taken."""
+    rows = [right for name, right in answers.items() if measure in (name, name.partition('/')[0])]
+    return np.mean(rows, axis=0) if rows else np.empty((0, 0))

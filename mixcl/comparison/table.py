@@ -1,0 +1,160 @@
+"""What is compared: runs, seeds, measures and pairs, from words of a command line or from a file."""
+
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mmengine.config import Config
+
+from mixcl.command_line import add_overrides
+from mixcl.comparison.measures import BASELINES, FROZEN
+from mixcl.errors import UserError
+from mixcl.recipes.evaluations.recipes import PROTOCOLS, data_of_name
+from mixcl.recipes.run_options import RANDOM
+from mixcl.recipes.typed import check_keys, typed
+from mixcl.shipped import config_name, config_of
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of the things that are compared; what is None is that of the config, or fits the images.
+
+    Attributes:
+        config: name of a method or config, or a file.
+        options: overrides by dotted names, as ``--cfg-options`` takes them.
+        data, model, image_size, epochs, batch_size, lr: as ``mixcl pretrain`` takes them.
+    """
+
+    config: str
+    options: dict = field(default_factory=dict)
+    data: str | None = None
+    model: str | None = None
+    image_size: int | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    lr: float | None = None
+
+    @property
+    def source(self) -> str | None:
+        """The images, as ``--data`` takes them."""
+        return self.data if self.data is None or ':' in self.data else f'folder:{self.data}'
+
+
+USUAL = ('pixels', 'pca', 'histogram', RANDOM)
+"""Baselines unless others are named."""
+
+SHARED = ('data', 'model', 'image_size', 'epochs', 'batch_size', 'lr')
+"""Settings of runs that a table may say once for all."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A comparison.
+
+    Attributes:
+        runs: by name.
+        pairs: names of a run and of the run that it is compared with; by default all others with the first.
+        seeds: number of seeds, 0 and up.
+        measures: protocols of ``mixcl evaluate``.
+        named: the measure that verdicts are about first.
+        baselines: what every table shows beside the runs.
+        equal: what the runs have equally much of: optimiser 'steps', encoder 'passes' (with gradient and without), or
+            'time'; 'epochs' as each run says.
+        evaluated: data set of the measures; by default that of the first run.
+        data_root: root folder of the data.
+    """
+
+    runs: dict[str, Run]
+    pairs: Sequence[Sequence[str]] = ()
+    seeds: int = 3
+    measures: Sequence[str] = FROZEN
+    named: str = FROZEN[0]
+    baselines: Sequence[str] = USUAL
+    equal: Literal['steps', 'passes', 'time', 'epochs'] = 'steps'
+    evaluated: str | None = None
+    data_root: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise UserError(f'seeds={self.seeds!r} must be at least 1')
+        check_keys(dict.fromkeys(self.measures), tuple(PROTOCOLS), 'measures')
+        check_keys(dict.fromkeys(self.baselines), (*BASELINES, RANDOM), 'baselines')
+        if self.named not in self.measures:
+            raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
+        for pair in self.pairs:
+            if len(pair) != 2:
+                raise UserError(f'pairs: {pair!r} must be two names of runs')
+            check_keys(dict.fromkeys(pair), tuple(self.runs), 'pairs')
+
+    @property
+    def compared(self) -> list[tuple[str, str]]:
+        """Pairs of names."""
+        first, *others = self.runs
+        return [(own, host) for own, host in self.pairs] or [(other, first) for other in others]
+
+    @property
+    def images(self) -> str:
+        """The data set that all runs are measured on."""
+        first = next(iter(self.runs.values()))
+        return self.evaluated or first.source or data_of_name(config_name(config_of(first.config, first.model)))
+
+    def with_epochs(self, epochs: Mapping[str, int]) -> 'Table':
+        """Return the table with the number of epochs of each run."""
+        runs = {name: replace(run, epochs=epochs[name]) for name, run in self.runs.items()}
+        return replace(self, runs=runs, equal='epochs')
+
+    def write(self, path: Path) -> None:
+        """Write a file that :func:`read_table` reads."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        values['runs'] = {name: _said(run) for name, run in values['runs'].items()}
+        path.write_text(Config(values).pretty_text)
+
+
+def _said(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in run.items() if value not in (None, {})}
+
+
+def read_table(runs: str | Path | Sequence[str] | Mapping[str, Any], **options: Any) -> Table:
+    """Read what is compared.
+
+    Args:
+        runs: words such as 'patchmix' and 'mocov3 model.objective.temperature=0.4', settings of :class:`Run` by name,
+            or a file of Python with ``runs`` and other settings of :class:`Table`, and perhaps of all runs.
+        **options: settings of :class:`Table`, and of all runs, in place of those of a file; None is left out.
+
+    Raises:
+        UserError: for a setting, run or measure that there is not.
+    """
+    if isinstance(runs, str | Path):
+        runs = [str(runs)]
+    said: dict[str, Any] = {}
+    if not isinstance(runs, Mapping) and len(runs) == 1 and runs[0].endswith('.py') and Path(runs[0]).is_file():
+        said = Config.fromfile(runs[0]).to_dict()
+    elif isinstance(runs, Mapping):
+        said = dict(runs=dict(runs))
+    else:
+        said = dict(runs={word: _run_of(word) for word in runs})
+    said |= {name: value for name, value in options.items() if value is not None}
+    shared = {name: said.pop(name) for name in SHARED if name in said}
+    found = said.get('runs')
+    if not isinstance(found, Mapping) or not found:
+        raise UserError("runs is missing: write runs = dict(NAME=dict(config='patchmix'))")
+    said['runs'] = {
+        name: typed(Run, shared | dict(run) if isinstance(run, Mapping) else run, f'runs.{name}')
+        for name, run in found.items()
+    }
+    for run in said['runs'].values():
+        if not run.config.endswith('.py'):
+            config_of(run.config, run.model)
+    return typed(Table, said, 'the table')
+
+
+def _run_of(word: str) -> dict[str, Any]:
+    """Read a run as it is written on a command line: a name, and overrides."""
+    name, *options = shlex.split(word) or ['']
+    parser = ArgumentParser(prog=f'mixcl compare ... {word!r}')
+    add_overrides(parser)
+    return dict(config=name, options=parser.parse_args(['--cfg-options', *options]).cfg_options if options else {})

@@ -1,0 +1,43 @@
+"""Baselines, by hand on ten pictures, and the measure over several numbers of labels."""
+
+import numpy as np
+import torch
+
+from mixcl.comparison.measures import Labelled, Reduced, few_labels, histogram, knn, principal_components, raw, values
+
+TEN = torch.randint(0, 256, (10, 3, 64), generator=torch.Generator().manual_seed(0)).float()
+IMAGES = Labelled(TEN, torch.arange(10) % 2, TEN.flip(0), (torch.arange(10) % 2).flip(0))
+
+
+def test_a_histogram_counts_pixels_in_64_colours() -> None:
+    found = histogram(IMAGES)
+    expected = np.zeros((10, 64))
+    for image, counts in zip(TEN.numpy(), expected, strict=True):
+        for red, green, blue in image.T:
+            counts[int(red // 64) * 16 + int(green // 64) * 4 + int(blue // 64)] += 1 / 64
+    np.testing.assert_allclose(found.bank.numpy() ** 2, expected, atol=1e-6)
+    assert histogram(IMAGES.mapped(lambda rows: rows[:, :1].expand(-1, 3, -1))) is None, 'grey pictures have no colours'
+
+
+def test_pixels_lie_between_minus_one_and_one_and_components_are_of_the_training_images() -> None:
+    np.testing.assert_allclose(raw(IMAGES).bank.numpy(), TEN.flatten(1).numpy() / 127.5 - 1, atol=1e-6)
+    flat = raw(IMAGES).bank.double().numpy()
+    centred = flat - flat.mean(axis=0)
+    found = principal_components(IMAGES).bank.numpy()
+    np.testing.assert_allclose(found @ found.T, centred @ centred.T, atol=1e-3)
+
+
+def test_large_images_are_reduced_to_the_mean_of_their_pixels() -> None:
+    image = torch.rand(1, 3, 64, 96)
+    expected = image.reshape(3, 32, 2, 32, 3).mean(dim=(2, 4)).flatten()
+    torch.testing.assert_close(Reduced()(image)[0], expected)
+    assert Reduced()(torch.rand(1, 3, 8, 8)).shape == (1, 192)
+
+
+def test_few_labels_are_as_many_as_the_smallest_class_has_and_count_alike() -> None:
+    answers = few_labels(raw(IMAGES))
+    assert [*answers] == ['few_labels/1', 'few_labels/2', 'few_labels/5']
+    expected = np.mean([rows.mean() for rows in answers.values()])
+    assert values(answers, 'few_labels').mean() == expected
+    assert values(answers, 'few_labels/5').mean() == 1, 'the test images are those that were learnt'
+    assert values(answers, 'knn').shape == (0, 0) and knn(raw(IMAGES))['knn'].all()

@@ -1,0 +1,58 @@
+"""What is compared, as words, as settings and as a file."""
+
+from pathlib import Path
+
+import pytest
+
+from mixcl.comparison.table import Run, read_table
+from mixcl.errors import UserError
+
+TABLE = """
+data = 'photos'
+epochs = 5
+runs = dict(frame=dict(config='patchmix', options={'model.terms': [('view1', 'view2', 1.0)]}), ours=dict(
+    config='patchmix', epochs=10))
+seeds = 2
+"""
+
+
+def test_words_name_configs_and_override_values() -> None:
+    table = read_table(['patchmix/vit-xs4_digits', "mocov3 model.objective.temperature=0.4 views.view1.crop='[.5,1]'"])
+    first, second = table.runs.values()
+    assert first == Run('patchmix/vit-xs4_digits') and second.config == 'mocov3'
+    assert second.options == {'model.objective.temperature': 0.4, 'views.view1.crop': [0.5, 1]}
+    assert table.images == 'digits' and table.compared == [([*table.runs][1], 'patchmix/vit-xs4_digits')]
+
+
+def test_a_file_says_settings_of_all_runs_and_options_replace_them(tmp_path: Path) -> None:
+    path = tmp_path / 'ours.py'
+    path.write_text(TABLE)
+    table = read_table(str(path), batch_size=4, seeds=3)
+    assert [run.epochs for run in table.runs.values()] == [5, 10] and table.seeds == 3
+    assert {(run.data, run.batch_size) for run in table.runs.values()} == {('photos', 4)}
+    assert table.compared == [('ours', 'frame')] and table.images == 'folder:photos'
+    written = tmp_path / 'table.py'
+    table.with_epochs(dict(frame=7, ours=3)).write(written)
+    again = read_table(str(written))
+    assert [run.epochs for run in again.runs.values()] == [7, 3] and again.equal == 'epochs'
+    assert again.runs['frame'].options == {'model.terms': [('view1', 'view2', 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ('given', 'message'),
+    [
+        (dict(runs=['patchmixx']), "no method 'patchmixx'"),
+        (dict(runs=[]), 'runs is missing'),
+        (dict(runs=dict(a=dict(config='patchmix', epoch=3))), "runs.a has no 'epoch'; did you mean 'epochs'"),
+        (dict(runs=['patchmix'], seed=3), "'seed'; did you mean 'seeds'"),
+        (dict(runs=['patchmix'], seeds=0), 'seeds'),
+        (dict(runs=['patchmix'], measures=['kn']), "measures has no 'kn'"),
+        (dict(runs=['patchmix'], measures=['knn']), "named='few_labels' is none of the measures knn"),
+        (dict(runs=['patchmix'], pairs=[['patchmix', 'b']]), "pairs has no 'b'"),
+        (dict(runs=['patchmix'], baselines=['pixel']), "did you mean 'pixels'"),
+    ],
+)
+def test_slips_are_told(given: dict, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        read_table(**given)
+    assert message in str(refused.value)
