@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from mmengine.hooks import Hook
@@ -12,7 +13,7 @@ from torch.nn.functional import normalize
 from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
-from mixcl.evaluation.functional.quality import effective_rank
+from mixcl.evaluation.functional.quality import effective_rank, uniformity
 from mixcl.evaluation.small_data import untrained
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
@@ -59,7 +60,7 @@ class LearntHook(Hook):
     def _read(self, runner: Runner, when: str, model: Callable[[], BaseModel]) -> None:
         try:
             with undisturbed_generators():
-                self._before[when] = reading(runner, model())
+                self._before[when] = str(reading(runner, model()))
         except Exception as error:  # no reason to end a run
             runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
 
@@ -79,8 +80,24 @@ class LearntHook(Hook):
             self._before = checkpoint.get('learnt', {})
 
 
-def reading(runner: Runner, model: BaseModel) -> str:
-    """Return the share of training images found again, and the effective rank of their features, in words.
+class Reading(NamedTuple):
+    """Percentage of training images found again, effective rank and uniformity of their features, images, width."""
+
+    found_again: float
+    effective_rank: float
+    uniformity: float
+    images: int
+    width: int
+
+    def __str__(self) -> str:
+        return (
+            f'{self.found_again:.1f}% of {self.images} images found again, effective rank {self.effective_rank:.1f} of '
+            f'{self.width}'
+        )
+
+
+def reading(runner: Runner, model: BaseModel) -> Reading:
+    """Measure features of at most 256 training images without labels.
 
     An image is found again if its augmented view is nearer to it than those of all others.
     """
@@ -90,5 +107,6 @@ def reading(runner: Runner, model: BaseModel) -> str:
     features = Gallery(plain, chosen, None, ()).features(model, side)
     view, *_ = features_of_views(model, views, chosen, side, runner.seed)
     nearest = (normalize(features, dim=1) @ normalize(view, dim=1).T).argmax(dim=1)
-    found, rank = (nearest == torch.arange(len(chosen))).float().mean(), effective_rank(features)
-    return f'{found:.1%} of {len(chosen)} images found again, effective rank {rank:.1f} of {features.shape[1]}'
+    found = 100 * (nearest == torch.arange(len(chosen))).float().mean()
+    rank, spread = effective_rank(features).item(), uniformity(features).item()
+    return Reading(found.item(), rank, spread, *features.shape)

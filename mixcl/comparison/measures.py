@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.model import BaseModel
-from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
+from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.few_labels import SHOTS, few_label_answers
 from mixcl.evaluation.functional.knn import TEMPERATURE, nearest_neighbours, vote
@@ -47,7 +47,7 @@ class Labelled(NamedTuple):
 def features(cfg: Config, model: BaseModel) -> Labelled:
     """Encode the bank and the test images of a config of kNN."""
     loaders = [
-        Runner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset']), pin_memory=False), seed=0)
+        QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
         for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
     ]
     (bank, labels), (queries, truth) = [extract(model, loader, ('online',)) for loader in loaders]

@@ -3,6 +3,7 @@
 import json
 import statistics
 from collections.abc import Iterator, Sequence
+from textwrap import fill
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def found_in(table: Table, state: State) -> Found:
 
 def differences(table: Table, found: Found) -> dict[tuple[str, str], dict[str, Difference]]:
     """Compare the pairs by the seeds that both have, in the named measure first."""
-    measures = [table.named, *(name for name in table.measures if name != table.named)]
+    measures = [table.named, *(name for name in table.measures if name != table.named)] if table.labelled else []
     compared = {}
     for own, host in table.compared:
         seeds = {result.seed: result for result in found.get(host, [])}
@@ -53,7 +54,7 @@ def accuracy_rows(table: Table, found: Found) -> Iterator[list[str]]:
     yield ['', *map(heading, measures), 'seeds', 'steps', 'passes per image', 'minutes', 'below']
     for name in (*table.baselines, *table.runs):
         results = found.get(name)
-        if not results:
+        if not results or results[0].accuracy(table.named) is None:  # grey images have no colour histogram
             continue
         cells = [_mean([result.accuracy(measure) for result in results]) for measure in measures]
         facts = results[0].facts
@@ -75,7 +76,7 @@ def heading(measure: str) -> str:
     name, _, part = measure.partition('/')
     if part:
         return f'{part} label{"s" * (part != "1")}'
-    return dict(few_labels='few labels', knn='kNN', linear_fast='linear probe').get(name, name)
+    return dict(knn='kNN', linear_fast='linear probe').get(name, name.replace('_', ' '))
 
 
 def _mean(accuracies: Sequence[float | None]) -> str:
@@ -107,6 +108,12 @@ def caption(table: Table, compared: dict) -> list[str]:
         'encoder that mixcl embed takes; few labels is the mean of logistic regressions on 1, 2, 5 and 20 labels per '
         'class. "Below" names the baselines that are better in the first column. Pixels have at most 32 x 32.'
     ]
+    if not table.labelled:
+        return [
+            f'{table.images}, without labels: mean and standard deviation over {table.seeds} seed(s) of the percentage '
+            'of images found again by another view of them, and of the effective rank and uniformity of the features. '
+            'They show collapse, not which method is better: there are no verdicts without labels.'
+        ]
     if table.seeds == 1:
         return [*lines, 'One seed: no intervals and no verdicts.']
     return [
@@ -165,9 +172,10 @@ def _write_page(table: Table, state: State, found: Found, compared: dict, failed
         ]
     blocks += [Block('text', line) for line in caption(table, compared)]
     sections = {'Comparison': {'': blocks}}
-    folders = [job.folder for job in jobs_of(table, state) if job.run is not None and job.result() is not None]
+    of_seed = [job for job in jobs_of(table, state) if job.run is not None and job.seed == 0]
+    folders = [job.folder for job in of_seed if job.result() is not None]
     if folders:
-        sections['Curves'] = {'': [picture(curves_figure(folders), 'Curves', 'svg+xml')]}
+        sections['Curves of seed 0'] = {'': [picture(curves_figure(folders), 'Curves', 'svg+xml')]}
     if failed:
         sections['Failed'] = {'': [Block('list', [f'{name}: {reason}' for name, reason in failed.items()])]}
     write_page(state.folder / 'compare.html', ' and '.join(table.runs), sections)
@@ -176,13 +184,14 @@ def _write_page(table: Table, state: State, found: Found, compared: dict, failed
 def difference_figure(table: Table, compared: dict) -> Figure:
     """Draw the differences in the named measure, their intervals, and every seed."""
     gains = {pair: found[table.named] for pair, found in compared.items() if table.named in found}
-    figure = Figure(figsize=(9, 1.2 + 0.4 * len(gains)), layout='constrained')
+    figure = Figure(figsize=(11, 1.2 + 0.6 * len(gains)), layout='constrained')
     axis = figure.subplots()
     for place, gain in enumerate(gains.values()):
         axis.plot(gain.by_seed, [place] * len(gain.by_seed), '.', color='0.6')
         axis.errorbar(gain.mean, place, xerr=gain.high - gain.mean, fmt='o', capsize=3, color='C0')
     axis.axvline(0, color='0.3', linewidth=0.8)
-    axis.set_yticks(range(len(gains)), [f'{own} - {host}' for own, host in gains])
+    names = [fill(f'{own} beside {host}', 48, break_long_words=False) for own, host in gains]
+    axis.set_yticks(range(len(gains)), names, fontsize=8)
     axis.set_ylim(len(gains) - 0.5, -0.5)
     axis.set_xlabel(f'points, {heading(table.named)} (95 % interval; dots are seeds)')
     return finished(figure)

@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from mmengine.config import Config
 
 import mixcl
 from mixcl.apis.evaluating import evaluate
+from mixcl.apis.learnt_hook import reading
 from mixcl.apis.training import run as train
 from mixcl.comparison.measures import BASELINES, MEASURES, Answers, features, measured, pixels, values
-from mixcl.comparison.table import Run, Table
+from mixcl.comparison.table import UNLABELLED, Run, Table
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.engine.runners.work_dir import checkpoints_in
@@ -51,7 +52,7 @@ class Result:
         name, seed: which one; a baseline has seed 0.
         settings: what it was asked for; a result of other settings does not count.
         answers: see :data:`~mixcl.comparison.measures.Answers`.
-        accuracies: in percent, of protocols that say nothing about single images.
+        accuracies: in percent, of protocols that say nothing about single images; readings of images without labels.
         facts: seconds, steps, passes per image and versions.
     """
 
@@ -145,6 +146,8 @@ def with_lengths(table: Table, state: State) -> Table:
     """
     configs = {name: config_for(run, table, 0, state.runs / 'unused')[0] for name, run in table.runs.items()}
     first = next(iter(table.runs))
+    if not (table.evaluated or configs[first].get('val_dataloader')):
+        table = replace(table, measures=UNLABELLED, named=UNLABELLED[0], baselines=())
     epochs = {name: cfg.train_cfg.max_epochs for name, cfg in configs.items()}
     if table.equal != 'epochs':
         costs = {name: _cost_of_epoch(name, cfg, table, state) for name, cfg in configs.items()}
@@ -209,7 +212,8 @@ class Job:
             facts |= dict(seconds=float(clock.read_text()), steps=runner.max_iters, passes=passes)
             facts |= dict(settings=runner.cfg.get('recipe', {}))
             checkpoint = checkpoint_in(str(self.folder))
-        answers, accuracies = self.measured(checkpoint)
+        learnt = reading(runner, model)._asdict() if self.run is not None and not self.table.labelled else None
+        answers, accuracies = self.measured(checkpoint) if learnt is None else ({}, learnt)
         result = Result(self.name, self.seed, self.settings, answers, accuracies, facts)
         self.state.write(result)
         return result

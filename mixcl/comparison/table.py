@@ -43,6 +43,9 @@ class Run:
         return self.data if self.data is None or ':' in self.data else f'folder:{self.data}'
 
 
+UNLABELLED = ('found_again', 'effective_rank', 'uniformity')
+"""What is measured of images without labels, see :class:`~mixcl.apis.learnt_hook.Reading`; verdicts need labels."""
+
 USUAL = ('pixels', 'pca', 'histogram', RANDOM)
 """Baselines unless others are named."""
 
@@ -80,7 +83,7 @@ class Table:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise UserError(f'seeds={self.seeds!r} must be at least 1')
-        check_keys(dict.fromkeys(self.measures), tuple(PROTOCOLS), 'measures')
+        check_keys(dict.fromkeys(self.measures), (*PROTOCOLS, *UNLABELLED), 'measures')
         check_keys(dict.fromkeys(self.baselines), (*BASELINES, RANDOM), 'baselines')
         if self.named not in self.measures:
             raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
@@ -88,6 +91,11 @@ class Table:
             if len(pair) != 2:
                 raise UserError(f'pairs: {pair!r} must be two names of runs')
             check_keys(dict.fromkeys(pair), tuple(self.runs), 'pairs')
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the measures need labels."""
+        return self.named not in UNLABELLED
 
     @property
     def compared(self) -> list[tuple[str, str]]:
@@ -110,7 +118,7 @@ class Table:
         """Write a file that :func:`read_table` reads."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
         values['runs'] = {name: _said(run) for name, run in values['runs'].items()}
-        path.write_text(Config(values).pretty_text)
+        path.write_text(''.join(f'{name} = {value!r}\n' for name, value in values.items()))
 
 
 def _said(run: Mapping[str, Any]) -> dict[str, Any]:
