@@ -77,12 +77,13 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 MODEL_WRAPPERS = Registry('model wrapper', parent=mmengine.MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
 VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.engine'])
 
-# These let mmengine find its own classes from scope 'mixcl' without a warning, for which it needs locations.
 OPTIMIZERS = Registry('optimizer', parent=mmengine.OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
+
+# mixcl has none; they let mmengine find its own from scope 'mixcl' without a warning, for which it needs locations.
 WEIGHT_INITIALIZERS = Registry(
-    'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=['mixcl.heads']
+    'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=[__name__]
 )
-VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])
+VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=[__name__])
 
 
 KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mixcl.algorithms.checks import (
     build_memory,
@@ -28,8 +26,9 @@ from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
 from mixcl.encoders.passes import Inputs, backbone_features, level_of, project, stream_of
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
+from mixcl.feature_statistics import feature_std
+from mixcl.heads.sync_batch_norm import has_batch_norm
 from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
 from mixcl.losses.info_nce import normalised
 from mixcl.mixers.trial import parts_of
@@ -361,13 +360,3 @@ class ContrastiveLearner(Learner):
 
     def _count_crops(self, rows: set[str]) -> int:
         return sum(map(self.recipe.crops, set(map(stream_of, rows))))
-
-
-def feature_std(features: Tensor) -> Tensor:
-    """Compute the spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if even, 0 if collapsed.
-
-    As in SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
-    """
-    with torch.no_grad():
-        directions = functional.normalize(features.detach().float(), dim=1)
-        return directions.std(dim=0, unbiased=False).mean() * features.shape[1] ** 0.5

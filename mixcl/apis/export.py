@@ -19,8 +19,8 @@ from mixcl.recipes.evaluations.adaptation import BATCH_NORMS
 from mixcl.recipes.image_sources import image_pipeline
 from mixcl.recipes.paths import preprocessors_of
 from mixcl.recipes.sizes import image_size, output_size
-from mixcl.recipes.subject import RANDOM, Subject, read_subject
-from mixcl.weights import load_encoder
+from mixcl.recipes.subject import Subject, read_subject
+from mixcl.weights import RANDOM, load_encoder
 from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 
 TOLERANCE = 1e-5

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
+from mixcl.heads.sync_batch_norm import has_batch_norm
 
 PATCHES = ' patches'
 

@@ -13,10 +13,10 @@ from mixcl.recipes.image_sources import image_pipeline
 from mixcl.recipes.paths import kind_of, preprocessors_of
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
-from mixcl.recipes.run_options import RANDOM
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     ENCODERS,
+    RANDOM,
     Encoder,
     PretrainedBackbone,
     backbone_config,

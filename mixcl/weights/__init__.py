@@ -11,7 +11,7 @@ from mixcl.weights.checkpoint import (
     read_checkpoint,
     weights_of,
 )
-from mixcl.weights.encoder import Encoder, load_encoder
+from mixcl.weights.encoder import RANDOM, Encoder, load_encoder
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,

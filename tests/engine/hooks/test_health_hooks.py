@@ -18,7 +18,7 @@ from mixcl.engine.hooks.health import step_log
 from mixcl.engine.hooks.health.first_term import chance_level, readings
 from mixcl.engine.hooks.health.health_hook import RULES
 from mixcl.engine.runners.launch import build_runner
-from mixcl.evaluation.functional.quality import effective_rank
+from mixcl.feature_statistics import effective_rank
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives
 
 

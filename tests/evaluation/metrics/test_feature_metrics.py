@@ -11,7 +11,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
-from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
+from mixcl.feature_statistics import class_alignment, effective_rank, uniformity
 from mixcl.registry import METRICS
 
 
