@@ -17,6 +17,7 @@ from mixcl.algorithms.patches import PatchLevel
 from mixcl.algorithms.terms import Term
 from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, NegativeCosine
+from mixcl.randomness import generator
 from mixcl.registry import MIXERS
 
 BATCH = 6
@@ -197,7 +198,8 @@ def test_a_patch_term_of_patchmix_written_out() -> None:
     ours.begin_step(STEP)
     crops = hosts.crops(ours, BATCH)
     streams = ours.build_streams(crops)
-    asking, _ = ours._choose_patches(streams)
+    random = generator(STEP.seed, STEP.step, 'patches')
+    asking, _ = ours.patches.choose(streams, ours.backbone.patch_size, random)
     places = asking['mix2'].cells[:3]
     owner = streams['mix2'].composition.sources.take_along_dim(
         streams['mix2'].composition.shown.flatten(1)[:, places].long(), dim=1

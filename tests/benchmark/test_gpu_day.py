@@ -15,7 +15,7 @@ from torch.autograd import DeviceType
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.recipes.prepared import prepared
 from tools.benchmark import gpu_day
-from tools.benchmark.gpu_day import Day, table
+from tools.benchmark.gpu_day import Day
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import gpu_counts
@@ -73,16 +73,6 @@ def test_the_same_command_goes_on_with_what_was_not_begun(parts: dict[str, float
         file.write('{"part": "cut o')  # by a kill
     assert day.left() == ['after', 'hangs', 'fails', 'costly', 'small']
     assert day.left(['d', 'g']) == ['good', 'dies']
-
-
-def test_the_table_has_figures_and_failures() -> None:
-    lines = [
-        dict(part='ceilings', begun='12:00:00'),
-        dict(part='ceilings', figure='product', tflops=801.2345, card='H100'),
-        dict(part='ceilings', became='done', seconds=2.0),
-        dict(part='tests', became='failed: 1 failed', seconds=2.0),
-    ]
-    assert [*table(lines)] == ['ceilings (product): tflops 801.2, card H100', 'tests: failed: 1 failed']
 
 
 @pytest.mark.parametrize('name', ['simclr/vit-s16_in1k'])

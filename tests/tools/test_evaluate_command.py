@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.checkpoints import of_pretraining
-from evaluation.composed import written
 from tools.command import ROOT, error_lines
 from tools.in_process import run_as_given, run_here
 
@@ -150,21 +149,6 @@ def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path, 
     (line,) = error_lines(stderr)
     assert line.startswith('error: linear on digits failed: ') and 'Traceback' not in stderr
     assert [row['protocol']['name'] for row in stored(tmp_path)] == ['knn']
-
-
-def test_the_written_config_trains_from_scratch_with_a_rate_for_the_batch(tmp_path: Path) -> None:
-    config = written(tmp_path, 'supervised', backbone=dict(type='mmpretrain.ResNet', depth=18))
-    options = (
-        'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'batch=4', 'schedule.epochs=1',
-        'data.splits.train.indices=8', 'data.splits.test.indices=4', 'measure.every=1',
-        'default_hooks.logger.interval=1',
-    )  # fmt: skip
-    arguments = ('tools/train.py', config, '--work-dir', tmp_path / 'run')
-    assert run_here(*arguments, options=options) == 0
-    (log,) = (tmp_path / 'run').glob('*/vis_data/scalars.json')
-    *steps, validation = (json.loads(line) for line in log.read_text().splitlines())
-    assert len(steps) == 2 and steps[0]['lr'] == pytest.approx(0.1 * 4 / 256)
-    assert validation['accuracy/top1'] in (0, 25, 50, 75, 100)
 
 
 def test_the_protocol_of_the_page_runs(tmp_path: Path) -> None:

@@ -129,10 +129,3 @@ def test_a_checkpoint_runs_nothing(
         line = refused(capfd, *arguments)
         assert re.search(place, line), line
         assert not ran.exists() and not out.exists()
-
-
-def test_images_that_patches_do_not_fill(
-    checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
-    message = refused(capfd, checkpoint, tmp_path / 'out', '--images', images, '--image-size', 18)
-    assert 'images of 18x18 pixels cannot be cut into the patches of 4x4' in message and '--image-size' in message
