@@ -105,13 +105,13 @@ def thawed(node: Any) -> Any:
 
 def keywords_of(factory: Callable) -> dict[str, inspect.Parameter]:
     """Return the keyword arguments of a class or function; behind ``**kwargs`` of a class, also those of its bases."""
-    found: dict[str, inspect.Parameter] = {}
+    keywords: dict[str, inspect.Parameter] = {}
     for call in _calls(factory):
-        parameters = inspect.signature(call).parameters
-        found = {name: one for name, one in parameters.items() if one.kind in KEYWORD_KINDS and name != 'self'} | found
+        taken = inspect.signature(call).parameters.items()
+        keywords = {name: each for name, each in taken if each.kind in KEYWORD_KINDS and name != 'self'} | keywords
         if not _passes_on(call):
             break
-    return found
+    return keywords
 
 
 def takes_more(factory: Callable) -> bool:
@@ -131,9 +131,9 @@ def takes_more(factory: Callable) -> bool:
 
 
 def _calls(factory: Callable) -> list[Callable]:
-    owners = factory.__mro__ if isinstance(factory, type) else ()
-    return [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] or [factory]
+    bases = factory.__mro__ if isinstance(factory, type) else ()
+    return [vars(base)['__init__'] for base in bases if '__init__' in vars(base)] or [factory]
 
 
 def _passes_on(call: Callable) -> bool:
-    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(call).parameters.values())
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(call).parameters.values())

@@ -17,7 +17,7 @@ from mixcl.weights.pretrained import (
     PretrainedBackbone,
     check_fits,
     encoders_in,
-    load_backbone,
+    load_pretrained,
     read_pretrained,
 )
 from mixcl.weights.run_state import (

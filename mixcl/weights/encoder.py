@@ -9,7 +9,7 @@ from mixcl.encoders.output_features import Output
 from mixcl.randomness import seed_global_generators, undisturbed_generators
 from mixcl.registry import MODELS, build
 from mixcl.weights.preprocess import Preprocess
-from mixcl.weights.pretrained import PretrainedBackbone, load_backbone
+from mixcl.weights.pretrained import PretrainedBackbone, load_pretrained
 
 RANDOM = 'random'
 """Name in place of a checkpoint for weights as they are initialised."""
@@ -78,6 +78,6 @@ def load_encoder(settings: Mapping, pretrained: PretrainedBackbone | None, seed:
         if pretrained is None:
             encoder.init_weights()
     if pretrained is not None:
-        encoder.loaded = load_backbone(encoder, pretrained)
+        encoder.loaded = load_pretrained(encoder, pretrained)
         encoder.source, encoder.side = pretrained.source, pretrained.encoder
     return encoder.eval()

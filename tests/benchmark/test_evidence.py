@@ -19,7 +19,6 @@ from mixcl.recipes.subject import default_encoder
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from evidence_methods import METHODS, ROWS, evidence_config
 from evidence_statistics import NAMED, difference
-from evidence_tables import Pair, Table, choices, wanted
 
 sys.path.pop()  # for these imports alone
 
@@ -65,19 +64,6 @@ def test_held_out_images_are_neither_trained_nor_tested_on(data: str, train: int
     assert final.val_dataloader.dataset.split == 'test' and final.val_dataloader.dataset.get('indices') is None
 
 
-def test_settings_reach_what_they_are_of() -> None:
-    assert config_of('sdmp_mocov3', temperature=0.6).model.objective.temperature == 0.6
-    terms = config_of('mixco_mocov2', temperature=0.4).model.terms
-    assert terms[1][3]['temperature'] == pytest.approx(0.1), 'in its ratio to .2'
-    assert config_of('byol', rate=0.12).optim_wrapper.optimizer.lr == pytest.approx(0.03)  # batches of 64
-    assert config_of('aps_patch2', rate=0.004).optim_wrapper.optimizer.lr == pytest.approx(0.001)
-    for epochs, momentum in ((200, 0.97), (450, 1 - 132 / 9900)):
-        assert config_of('patchmix', epochs=epochs).model.target.momentum == pytest.approx(momentum)
-    aps = config_of('aps_patch2')
-    assert aps.model.target.type == 'StopGrad' and aps.model.backbone.patch_size == 2
-    assert not [hook for hook in aps.custom_hooks if hook['type'] == 'AdaptiveClipHook']
-
-
 def test_the_interval_is_that_of_seeds_and_of_images_and_draws() -> None:
     def right(share: float, seed: int, draws: int, images: int) -> dict[str, np.ndarray]:
         return dict(nearest=np.random.default_rng(seed).random((draws, images)) < share)
@@ -95,34 +81,6 @@ def test_the_interval_is_that_of_seeds_and_of_images_and_draws() -> None:
     expected = stats.t.ppf(0.975, 1) * 100 * one['nearest'].std() / 4000**0.5
     assert gain.high - gain.mean == pytest.approx(expected, rel=0.06) and gain.verdict == 'better'
     assert difference([one], [one], 'nearest').verdict == 'one seed'
-
-
-def done_in_order(table: Table, best: float = 0.4) -> dict[str, dict]:
-    """Return results of all runs of a table; held-out runs with the setting ``best`` are better than others."""
-    found: dict[str, dict] = {}
-    while run := next(wanted((table,), found), None):
-        share = 85.0 if run.held_out and run.settings[-1][1] == best else 80.0
-        accuracies = {name: {NAMED: share, 'tuned': share} for name in ('online', 'target')}
-        found[run.key()] = dict(
-            name=run.name, key=run.key(), seconds=3600, steps=4400, encoder='target', accuracies=accuracies,
-            settings=run.settings, answers={},
-        )  # fmt: skip
-    return found
-
-
-TABLE = Table('Mixing', (Pair('patchmix', 'mocov3', 9 / 8, 'kNN +4.8 (T3)'),), seeds=3)
-
-
-def test_settings_are_chosen_on_held_out_images_before_anything_is_judged() -> None:
-    first = [run for run in wanted((TABLE,), {}) if run.method == 'mocov3']
-    assert [dict(run.settings)['temperature'] for run in first] == [0.1, 0.2, 0.4, 0.6, 1.0]
-    assert all(run.held_out and run.epochs == 200 for run in first)
-    found = done_in_order(TABLE)
-    assert choices('patchmix', found) == ((('temperature', 0.4),), []) == choices('patchmix_m2', found)
-    run = TABLE.run('mocov3', 9 / 8, 1, found)
-    assert run and run.name == 'mocov3-temperature0.4-digits-225e-s1' and run.key() in found
-    seeds = {run.seed for run in wanted((TABLE,), {key: one for key, one in found.items() if 'held_out' in key})}
-    assert seeds == {0, 1, 2}
 
 
 SMALL = """

@@ -111,7 +111,7 @@ def test_a_gpu_is_idle_while_no_kernel_runs() -> None:
 
 def test_every_part_has_its_item_and_every_step_its_counts() -> None:
     assert {part.partition(':')[0] for part in gpu_day.PARTS} == {*ITEMS, 'tests'}
-    assert {*gpu_day.STEPS} == gpu_counts.CONFIGS.keys() == json.loads(gpu_counts.COUNTS.read_text()).keys()
+    assert {*gpu_day.STEP_CONFIGS} == gpu_counts.CONFIGS.keys() == json.loads(gpu_counts.COUNTS.read_text()).keys()
 
 
 @pytest.mark.long
