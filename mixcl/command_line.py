@@ -72,8 +72,3 @@ def arguments_of(args: Namespace) -> dict[str, Any]:
     os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
     options.pop('allow_pickle', None)  # mixcl.console.run has applied it
     return options
-
-
-def cpu_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1

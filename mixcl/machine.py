@@ -59,6 +59,11 @@ def emulates_bfloat16(description: str = '/proc/cpuinfo') -> bool:
     return not {'avx512_bf16', 'amx_bf16', 'bf16'} & {*words}
 
 
+def cpu_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+
+
 def keep_large_blocks() -> None:
     """Let glibc keep freed blocks of any size for the next step, which would otherwise pay for each in page faults."""
     if not sys.platform.startswith('linux'):

@@ -30,15 +30,15 @@ COUNT = Range('a whole number of at least 1', lambda value: isinstance(value, in
 SEVERAL = Range('a whole number of at least 2', lambda value: isinstance(value, int) and value >= 2)
 
 
-def check_range(owner: str, allowed: Range, **settings: object) -> None:
-    """Raise :class:`UserError` for the first of the settings of ``owner`` that is out of range."""
+def check_range(kind: str, allowed: Range, /, **settings: object) -> None:
+    """Raise :class:`UserError` for the first of the settings of a class, the ``kind``, that is out of range."""
     for name, value in settings.items():
         if not allowed.holds(value):
-            raise UserError(f'{owner}: {name} must be {allowed.words}, not {value!r}')
+            raise UserError(f'{kind}: {name} must be {allowed.words}, not {value!r}')
 
 
-def check_list(owner: str, allowed: Range, **settings: object) -> None:
+def check_list(kind: str, allowed: Range, /, **settings: object) -> None:
     """Check, like :func:`check_range`, settings that are lists of one or more numbers in the range."""
     for name, values in settings.items():
         if not isinstance(values, (list, tuple)) or not values or not all(map(allowed.holds, values)):
-            raise UserError(f'{owner}: {name} must be a list of one or more, each {allowed.words}, not {values!r}')
+            raise UserError(f'{kind}: {name} must be a list of one or more, each {allowed.words}, not {values!r}')

@@ -77,12 +77,13 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 MODEL_WRAPPERS = Registry('model wrapper', parent=mmengine.MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
 VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.engine'])
 
-# These let mmengine find its own classes from scope 'mixcl' without a warning, for which it needs locations.
 OPTIMIZERS = Registry('optimizer', parent=mmengine.OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
+
+# mixcl has none; they let mmengine find its own from scope 'mixcl' without a warning, for which it needs locations.
 WEIGHT_INITIALIZERS = Registry(
-    'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=['mixcl.heads']
+    'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=[__name__]
 )
-VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])
+VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=[__name__])
 
 
 KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -104,13 +105,13 @@ def thawed(node: Any) -> Any:
 
 def keywords_of(factory: Callable) -> dict[str, inspect.Parameter]:
     """Return the keyword arguments of a class or function; behind ``**kwargs`` of a class, also those of its bases."""
-    found: dict[str, inspect.Parameter] = {}
+    keywords: dict[str, inspect.Parameter] = {}
     for call in _calls(factory):
-        parameters = inspect.signature(call).parameters
-        found = {name: one for name, one in parameters.items() if one.kind in KEYWORD_KINDS and name != 'self'} | found
+        taken = inspect.signature(call).parameters.items()
+        keywords = {name: each for name, each in taken if each.kind in KEYWORD_KINDS and name != 'self'} | keywords
         if not _passes_on(call):
             break
-    return found
+    return keywords
 
 
 def takes_more(factory: Callable) -> bool:
@@ -130,9 +131,9 @@ def takes_more(factory: Callable) -> bool:
 
 
 def _calls(factory: Callable) -> list[Callable]:
-    owners = factory.__mro__ if isinstance(factory, type) else ()
-    return [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] or [factory]
+    bases = factory.__mro__ if isinstance(factory, type) else ()
+    return [vars(base)['__init__'] for base in bases if '__init__' in vars(base)] or [factory]
 
 
 def _passes_on(call: Callable) -> bool:
-    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(call).parameters.values())
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(call).parameters.values())

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mixcl.algorithms import ContrastiveLearner, StepKey, Stream
 from mixcl.composition import Composition
-from mixcl.encoders.sync_batch_norm import has_batch_norm
+from mixcl.heads.sync_batch_norm import has_batch_norm
 
 BATCH = 4
 """Images of one process."""

@@ -21,9 +21,9 @@ from watching import WatchingHook
 
 from mixcl.datasets import KeyedSampler
 from mixcl.distributed import gather_rows, host_group
-from mixcl.encoders import SyncBatchNorm
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.processes import on_main_process
+from mixcl.heads import SyncBatchNorm
 from mixcl.ranges import POSITIVE, check_range
 
 NORM_CASES = {

@@ -3,8 +3,10 @@
 import copy
 import re
 import runpy
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
+from unittest.mock import patch
 
 import hosts
 import pages
@@ -36,9 +38,17 @@ def the_block(page: str, first_words: str) -> str:
     return block.text
 
 
-def test_the_example_mixer_says_what_it_did(monkeypatch):
-    MIXERS.import_from_location()  # else types imported during the patch would be lost
-    monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
+@pytest.fixture(autouse=True)
+def registries():
+    """Forget what the pages register."""
+    with ExitStack() as patches:
+        for registry in (MIXERS, LOSSES, DATASETS):
+            registry.import_from_location()  # what is first imported in a test would be forgotten, too
+            patches.enter_context(patch.dict(registry.module_dict))
+        yield
+
+
+def test_the_example_mixer_says_what_it_did():
     exec(the_block('docs/your_own_mixer.md', '# my_mixers.py'), {})
     images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)
     mixed, composition = MIXERS.build(dict(type='Stripes'))(images)
@@ -48,8 +58,7 @@ def test_the_example_mixer_says_what_it_did(monkeypatch):
     torch.testing.assert_close(composition.target(composition).dense(5), counted.target(counted).dense(5))
 
 
-def test_the_example_mixer_of_pairs_shows_what_it_says(monkeypatch):
-    monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
+def test_the_example_mixer_of_pairs_shows_what_it_says():
     names = {}
     exec(the_block('docs/your_own_mixer.md', '# my_pairs.py'), names)
     exec(the_block('docs/your_own_mixer.md', '# disagreement.py'), names)
@@ -59,8 +68,7 @@ def test_the_example_mixer_of_pairs_shows_what_it_says(monkeypatch):
     assert disagreement(Mixup()) > 0.1  # none of its pixels is that of an image
 
 
-def test_the_example_loss_of_sure_rows_is_smaller(monkeypatch):
-    monkeypatch.setattr(LOSSES, '_module_dict', dict(LOSSES.module_dict))
+def test_the_example_loss_of_sure_rows_is_smaller():
     names = {}
     exec(the_block('docs/your_own_mixer.md', '# my_losses.py'), names)
     views = Composition.identity(4)
@@ -106,7 +114,6 @@ def test_the_config_beside_solo_learns_is_its_base():
 def test_the_data_set_of_ones_own_gives_views(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(DATASETS, '_module_dict', dict(DATASETS.module_dict))
     Path('my_images.py').write_text(the_block('docs/your_images.md', '# my_images.py'))
     Path('my_config.py').write_text(the_block('docs/your_images.md', '# my_config.py'))
     Image.new('RGB', (300, 240)).save('one.png')

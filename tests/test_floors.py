@@ -8,12 +8,12 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
-    ['faults', 'machine', 'terminal'],
+    ['faults', 'machine', 'terminal', 'feature_statistics'],
     ['errors'],
     ['ranges', 'registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped', 'starting'],
     ['setting_ranges'],
     ['composition', 'quiet_imports'],
-    ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
+    ['mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],
     ['algorithms'],
     ['datasets', 'recipes.paths'],
@@ -77,3 +77,69 @@ def test_imports_point_downwards() -> None:
         if FLOOR_OF[part] >= FLOOR_OF[part_of(name(path))]
     ]
     assert upwards == []
+
+
+CLASSES = {
+    node.name: part_of(name(path))
+    for path in MODULES
+    if name(path)
+    for node in ast.parse(path.read_text()).body
+    if isinstance(node, ast.ClassDef)
+}
+"""Classes of mixcl, and the part that each stands in."""
+
+NAMED_UPWARDS = {
+    'recipes': 'writes into configs what is built later',
+    'recipes.paths': 'tells pretraining by its train loop',
+    'registry': 'names the package that registers a part; the package is imported when the part is first asked for',
+    'algorithms': "gives mmpretrain's algorithms mixcl's preprocessor of images, which stands with the data sets",
+    'engine': 'a resumed run may gain ImagesHook',
+    'weights': 'DetectionViT has its image size under a name of its own',
+}
+"""Parts that name a class or module of a higher floor in a string, and why they may."""
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Yield the strings of a file, without docstrings."""
+    tree = ast.parse(path.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def named(text: str) -> str | None:
+    """Return the part of the class or module of mixcl that a string names."""
+    word = text.removeprefix('mixcl.')
+    is_module = word not in ('', text) and (ROOT / 'mixcl' / word.replace('.', '/')).exists()
+    return CLASSES.get(word) or (part_of(word) if is_module else None)
+
+
+def test_strings_name_lower_floors_but_where_told() -> None:
+    upwards = {
+        part_of(name(path))
+        for path in MODULES
+        if name(path)
+        for part in set(map(named, strings(path))) - {None, part_of(name(path))}
+        if FLOOR_OF[part] >= FLOOR_OF[part_of(name(path))]
+    }
+    assert upwards == NAMED_UPWARDS.keys()
+
+
+HOOKS_ELSEWHERE = {
+    'visualization.images_hook': 'draws figures',
+    'apis.learnt_hook': 'encodes the images of figures',
+    'detection.heads': 'loads a part of mmdet',
+    'detection.precise_batch_norm': 'calls detectors of mmdet',
+}
+
+
+def test_hooks_stand_together() -> None:
+    elsewhere = {
+        name(path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith('Hook') for base in node.bases)
+        if not name(path).startswith('engine.hooks.')
+    }
+    assert elsewhere == HOOKS_ELSEWHERE.keys()

@@ -87,25 +87,6 @@ def canonical(name: str) -> str:
     return re.sub(r'[-_.]+', '-', name).lower()
 
 
-def test_a_machine_without_a_newer_python_passes_and_says_so(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / '.ci', tmp_path / '.ci')
-    (tmp_path / 'bin').mkdir()
-    for name in ('sh', 'dirname', 'timeout'):
-        (tmp_path / 'bin' / name).symlink_to(shutil.which(name))
-    for name, text in dict(make='', python='exit 1').items():  # a Python that is too old
-        (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\n{text}\n')
-        (tmp_path / 'bin' / name).chmod(0o755)
-    environment = dict(PATH=str(tmp_path / 'bin'), HOME=str(tmp_path), PYTHON='python')
-
-    def called(name: str) -> subprocess.CompletedProcess:
-        return subprocess.run([tmp_path / '.ci' / name], env=environment, capture_output=True, text=True)
-
-    assert called('newest').returncode == 77 and called('run').returncode == 0
-    assert re.fullmatch(r'not tested .*: no Python 3\.12 or later .* in \S+/\.pyenv/versions\n', called('run').stderr)
-    (tmp_path / '.ci/newest').write_text('#!/bin/sh\nexit 3\n')
-    assert called('run').returncode != 0
-
-
 def test_configs_by_name_and_scope_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:
     (tmp_path / 'mine.py').write_text("_base_ = 'mixcl::patchmix/vit-s16_in1k.py'\nschedule = dict(epochs=7)\n")
     program = (

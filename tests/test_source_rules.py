@@ -35,3 +35,15 @@ def test_files_are_unpickled_in_one_place_only() -> None:
 def test_no_address_of_the_lapsed_host() -> None:
     lapsed = 'open' + 'mmlab.com'
     assert [name(path) for path in TEXTS if lapsed in path.read_text()] == []
+
+
+def test_tests_import_nothing_private() -> None:
+    private = [
+        f'{name(path)}: {alias.name}'
+        for path in (ROOT / 'tests').rglob('*.py')
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith('mixcl')
+        for alias in node.names
+        if alias.name.startswith('_') and not alias.name.startswith('__')
+    ]
+    assert private == []

@@ -4,10 +4,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mixcl.algorithms.checks import check_features, check_keep, check_masks, check_widths
 from mixcl.algorithms.derived import neck_of, with_widths
@@ -18,8 +16,9 @@ from mixcl.algorithms.table import Table, of_level
 from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.encoders.passes import backbone_features, pooled_output, project
 from mixcl.encoders.stream import Level, RowsOf, Stream
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
+from mixcl.feature_statistics import feature_std
+from mixcl.heads.sync_batch_norm import has_batch_norm
 from mixcl.losses import Objective
 from mixcl.mixers.trial import parts_of
 from mixcl.randomness import StepKey, generator
@@ -252,13 +251,3 @@ class ContrastiveLearner(Learner):
 
     def _count_crops(self, rows: set[RowsOf]) -> int:
         return sum(map(self.recipe.crops, {each.stream for each in rows}))
-
-
-def feature_std(features: Tensor) -> Tensor:
-    """Compute the spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if even, 0 if collapsed.
-
-    As in SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
-    """
-    with torch.no_grad():
-        directions = functional.normalize(features.detach().float(), dim=1)
-        return directions.std(dim=0, unbiased=False).mean() * features.shape[1] ** 0.5

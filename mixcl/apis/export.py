@@ -19,9 +19,9 @@ from mixcl.recipes.evaluations.adaptation import BATCH_NORMS
 from mixcl.recipes.image_sources import image_pipeline
 from mixcl.recipes.paths import preprocessors_of
 from mixcl.recipes.sizes import image_size, output_size
-from mixcl.recipes.subject import RANDOM, Subject, read_subject
-from mixcl.weights import load_encoder
-from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
+from mixcl.recipes.subject import Subject, read_subject
+from mixcl.weights import RANDOM, load_encoder
+from mixcl.weights.export import WRITERS, Exported, Loading, Preprocessing, model_card
 
 TOLERANCE = 1e-5
 """Largest difference of features in the other library, as a share of the largest feature."""
@@ -56,8 +56,8 @@ def export(
         UserError: if the checkpoint cannot be read, the format cannot express the backbone, or the check fails.
     """
     out = Path(out).expanduser()
-    if to not in FORMATS:
-        raise UserError(f'there is no format {to!r} to export to; choose one of {", ".join(FORMATS)}')
+    if to not in WRITERS:
+        raise UserError(f'there is no format {to!r} to export to; choose one of {", ".join(WRITERS)}')
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another `out`')
     if str(checkpoint) == RANDOM:
@@ -67,7 +67,7 @@ def export(
     exported = exported_of(subject, chosen)
     try:
         with folder_written_whole(out) as folder:
-            checked = [(way, check(exported, way, folder, to)) for way in FORMATS[to](exported, folder)]
+            checked = [(way, check(exported, way, folder, to)) for way in WRITERS[to](exported, folder)]
             lines = [f'{way.lines(Path(out.name))}\n# {result}' for way, result in checked]
             model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen))
     except OSError as error:

@@ -11,8 +11,9 @@ continues.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, cpu_cores, positive
+from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, positive
 from mixcl.errors import UserError, first_few, printable
+from mixcl.machine import cpu_cores
 
 AFTERWARDS = 'the same command continues with the files that are missing'
 

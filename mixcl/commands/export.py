@@ -9,12 +9,12 @@ from mixcl.command_line import add_allow_pickle, add_config_option
 
 AFTERWARDS = 'the same command starts anew'
 
-FORMATS = ('timm', 'torchvision', 'huggingface', 'onnx')
+TARGETS = ('timm', 'torchvision', 'huggingface', 'onnx')
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('checkpoint', help='file of a pretraining, of a classifier, or of a backbone')
-    parser.add_argument('--to', required=True, choices=FORMATS, help='what loads it')
+    parser.add_argument('--to', required=True, choices=TARGETS, help='what loads it')
     parser.add_argument('--out', required=True, metavar='PATH', help='folder to write; must be new or empty')
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
     add_config_option(parser)

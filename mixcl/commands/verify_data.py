@@ -11,9 +11,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mixcl.command_line import add_data_root, add_overrides, cpu_cores, positive
+from mixcl.command_line import add_data_root, add_overrides, positive
 from mixcl.errors import UserError, printable
 from mixcl.files import check_writable
+from mixcl.machine import cpu_cores
 
 if TYPE_CHECKING:
     from mmengine.dataset import BaseDataset

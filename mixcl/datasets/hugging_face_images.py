@@ -36,12 +36,12 @@ class HuggingFaceImages(OwnImages):
 
     def images(self) -> Images:
         """Return one image per row, split by split."""
-        found = self._read()
-        given = parts_by_name(found)
-        names = [f'{split}/{row:08d}' for split, table in found.items() for row in range(len(table))]
+        tables = self._read()
+        given = parts_by_name(tables)
+        names = [f'{split}/{row:08d}' for split, table in tables.items() for row in range(len(table))]
         if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
-        labels = [label for table in found.values() for label in self._labels(table)]
+        labels = [label for table in tables.values() for label in self._labels(table)]
         if {*labels} - {None, *self.class_names}:  # not all splits name their classes
             self.class_names = ()
         return Images(names, labels, [given[name.rpartition('/')[0]] for name in names], [])
@@ -63,10 +63,10 @@ class HuggingFaceImages(OwnImages):
         try:
             files = sorted(glob.glob(f'{glob.escape(self.source)}/**/*.parquet', recursive=True))
             files = [self.source] if os.path.isfile(self.source) else files
-            found = _of_parquet(files) if files else datasets.load_from_disk(self.source)
-            found = dict(found) if isinstance(found, dict) else {'train': found}
+            tables = _of_parquet(files) if files else datasets.load_from_disk(self.source)
+            tables = dict(tables) if isinstance(tables, dict) else {'train': tables}
             self.tables = {}
-            for split, table in found.items():
+            for split, table in tables.items():
                 name = self._column(table, 'image')
                 cells = table.cast_column(name, datasets.Image(decode=False)).select_columns([name])
                 self.tables[split] = cells.with_format(None)
@@ -77,19 +77,19 @@ class HuggingFaceImages(OwnImages):
                 f'{self.source} cannot be read as a data set of Hugging Face ({" ".join(str(error).split())[:200]}): '
                 'give a folder that save_to_disk wrote, or Parquet files'
             ) from error
-        return found
+        return tables
 
     def _column(self, table: Any, kind: str) -> str | None:
         kinds = {name: type(feature).__name__ for name, feature in table.features.items()}
         typed = [name for name in kinds if kinds[name] == dict(image='Image', label='ClassLabel')[kind]]
-        found = [name for name in COLUMNS[kind] if name in (typed or kinds)] or typed
-        if len(found) == 1 or (found and found[0] in COLUMNS[kind]):
-            return found[0]
-        if kind == 'label' and not found:
+        columns = [name for name in COLUMNS[kind] if name in (typed or kinds)] or typed
+        if len(columns) == 1 or (columns and columns[0] in COLUMNS[kind]):
+            return columns[0]
+        if kind == 'label' and not columns:
             return None
         raise UserError(
-            f'{self.source} has {len(found) or "no"} columns of {kind}s among {", ".join(kinds)}: call one {kind}, by '
-            "rename_column of Hugging Face's datasets"
+            f'{self.source} has {len(columns) or "no"} columns of {kind}s among {", ".join(kinds)}: call one {kind}, '
+            "by rename_column of Hugging Face's datasets"
         )
 
     def _labels(self, table: Any) -> list[str | None]:

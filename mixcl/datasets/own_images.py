@@ -24,14 +24,16 @@ TEST_SHARE = 0.2
 
 
 class Images(NamedTuple):
-    """The images of a source in the order of pretraining, as columns: a million rows would take a gigabyte.
+    """Table of the images of a source, in the order of pretraining.
+
+    It is stored by column, since a million objects, one per image, would take a gigabyte.
 
     Attributes:
-        names: stay the same when the source moves; the drawn split is a function of them.
-        labels: None for an image without one.
-        parts: if the source has parts, 'train', 'test', 'extra' (to pretrain on, without its labels) or None (left
-            out); '' where the images to test on are drawn.
-        places: where the images lie; empty if names are enough to read them.
+        names: identify the images, and decide the drawn split; they stay the same when the source moves.
+        labels: None for an image without a label.
+        parts: 'train', 'test', 'extra' (pretraining ignores its labels) or None (left out), if the source says so;
+            else '', and the images to test on are drawn.
+        places: file and position of each image; empty if names are enough to read them.
     """
 
     names: list[str]

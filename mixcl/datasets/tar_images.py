@@ -78,7 +78,7 @@ def index_shard(path: str, size: int, modified: int) -> Images:
     Raises:
         UserError: if it is not one whole tar file, an image in it is no file, or a key has two labels.
     """
-    found = Images([], [], [], [])
+    images = Images([], [], [], [])
     labels: dict[str, str] = {}
     files: dict[str, tuple[int, int]] = {}
     place = 0
@@ -96,8 +96,8 @@ def index_shard(path: str, size: int, modified: int) -> Images:
                     continue
                 files[name] = _content(member, files)
                 if key and is_image(ending):
-                    found.names.append(name)
-                    found.places.append(files[name])
+                    images.names.append(name)
+                    images.places.append(files[name])
                 elif wanted:
                     label = _label(read_member(path, *files[name], MAX_LABEL), ending)
                     if label and labels.setdefault(key, label) != label:
@@ -109,11 +109,11 @@ def index_shard(path: str, size: int, modified: int) -> Images:
             f'{path} cannot be read as a tar file without compression (at byte {place}: '
             f'{" ".join(str(error).split())}): unpack it where it is compressed, or write it again'
         ) from error
-    keys = [_key_and_ending(name) for name in found.names]
+    keys = [_key_and_ending(name) for name in images.names]
     with_image = {key for key, ending in keys if ending in EXTENSIONS}
-    last = {name: row for row, name in enumerate(found.names)}  # of members with one name, tar unpacks the last
+    last = {name: row for row, name in enumerate(images.names)}  # of members with one name, tar unpacks the last
     rows = [row for row in last.values() if keys[row][1] in EXTENSIONS or keys[row][0] not in with_image]
-    names, places = [found.names[row] for row in rows], [found.places[row] for row in rows]
+    names, places = [images.names[row] for row in rows], [images.places[row] for row in rows]
     return Images(names, [labels.get(keys[row][0]) for row in rows], [], places)
 
 
@@ -160,10 +160,10 @@ def _label(content: bytes, ending: str) -> str:
     if ending == '.cls':
         return text
     fields = loads(text)
-    found = None
+    label = None
     if isinstance(fields, dict):
-        found = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
-    return '' if found is None or isinstance(found, list | dict) else str(found)  # several count as none
+        label = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
+    return '' if label is None or isinstance(label, list | dict) else str(label)  # several count as none
 
 
 def _expanded(pattern: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
-from mixcl.weights import load_backbone, read_pretrained
+from mixcl.weights import load_pretrained, read_pretrained
 
 if res_layer_extra_norm.ResLayerExtraNorm is None:  # in commands, which import mmpretrain without mmdet
     reload(res_layer_extra_norm)  # registers it for mmdet
@@ -47,6 +47,6 @@ class PretrainedSharedHeadHook(Hook):
         for hook in runner.hooks:
             if isinstance(hook, PretrainedBackboneHook):
                 pretrained = read_pretrained(hook.checkpoint, hook.encoder)
-                report = load_backbone(model.roi_head.shared_head, pretrained, new=('norm.*',))
+                report = load_pretrained(model.roi_head.shared_head, pretrained, new=('norm.*',))
                 text = f'shared head from the {pretrained.encoder} encoder in {hook.checkpoint}: {report}'
                 runner.logger.info(text, extra=FOR_PEOPLE)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.encoders.stream import RowsOf, Stream
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
+from mixcl.heads.sync_batch_norm import has_batch_norm
 
 
 def backbone_features(backbone: nn.Module, rows: Mapping[RowsOf, Stream]) -> dict[RowsOf, Tensor]:

@@ -32,8 +32,8 @@ from mixcl.recipes.evaluations.recipes import parts_of_name
 from mixcl.recipes.making import made
 from mixcl.recipes.options import override_facts
 from mixcl.recipes.reading import read_config
-from mixcl.recipes.run_options import RANDOM
 from mixcl.recipes.subject import Subject
+from mixcl.weights import RANDOM
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """Prefixes of the settings that all runs of one recipe share, apart from where the data lie."""

@@ -9,7 +9,7 @@ from typing import Any
 from mixcl.errors import UserError
 from mixcl.files import locked, read_regular, written_whole
 from mixcl.quiet_log import tell
-from mixcl.recipes.run_options import RANDOM
+from mixcl.weights import RANDOM
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""

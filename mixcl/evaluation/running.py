@@ -4,9 +4,7 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.hooks import Hook
-from mmengine.runner import Runner
-
+from mixcl.engine.hooks.revalidation import Revalidation
 from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
@@ -16,19 +14,6 @@ from mixcl.recipes.evaluations.plan import Evaluation
 from mixcl.recipes.run_options import use_pretrained
 from mixcl.recipes.subject import Subject
 from mixcl.weights.run_state import checkpoints_of
-
-
-class Revalidation(Hook):
-    """Hook that repeats the validation a resumed training has missed: mmengine saves a checkpoint before validating."""
-
-    priority = 'LOWEST'
-
-    def before_train(self, runner: Runner) -> None:
-        loop = runner.train_loop
-        due = loop.epoch == loop.max_epochs or (loop.epoch >= loop.val_begin and loop.epoch % loop.val_interval == 0)
-        ended = loop.iter == loop.epoch * len(loop.dataloader)  # and no step of the next epoch was taken
-        if loop.epoch and ended and due and runner.val_loop is not None:
-            runner.val_loop.run()
 
 
 def write_config(evaluation: Evaluation, folder: Path) -> Path:

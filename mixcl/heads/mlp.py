@@ -3,6 +3,7 @@
 from mmpretrain.models.necks import NonLinearNeck
 from torch import Tensor, nn
 
+from mixcl.heads.sync_batch_norm import SyncBatchNorm
 from mixcl.registry import MODELS
 
 
@@ -48,7 +49,7 @@ class MLPHead(NonLinearNeck):
             with_last_bn_affine=last_affine,
             with_last_bias=last_bias,
             with_avg_pool=False,
-            norm_cfg=dict(type='mixcl.SyncBatchNorm'),
+            norm_cfg=dict(type=SyncBatchNorm),
             init_cfg=None,
         )
 

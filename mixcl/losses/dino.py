@@ -46,11 +46,11 @@ class DINODistillation(Objective):
     ) -> None:
         super().__init__()
         temperatures = dict(student_temperature=student_temperature, teacher_temperature=teacher_temperature)
-        owner = type(self).__name__
-        check_range(owner, SEVERAL, num_prototypes=num_prototypes)
-        check_range(owner, TEMPERATURE, **temperatures, warmup_temperature=warmup_temperature)
-        check_range(owner, NOT_NEGATIVE, warmup_epochs=warmup_epochs)
-        check_range(owner, SHARE, centre_momentum=centre_momentum)
+        name = type(self).__name__
+        check_range(name, SEVERAL, num_prototypes=num_prototypes)
+        check_range(name, TEMPERATURE, **temperatures, warmup_temperature=warmup_temperature)
+        check_range(name, NOT_NEGATIVE, warmup_epochs=warmup_epochs)
+        check_range(name, SHARE, centre_momentum=centre_momentum)
         if not centred_by:
             raise UserError("DINODistillation: centred_by must name key streams, such as ('view1', 'view2')")
         self.widths = dict(num_prototypes=num_prototypes)

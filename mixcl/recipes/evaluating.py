@@ -21,7 +21,7 @@ from mixcl.recipes.sections import (
     wrapper,
 )
 from mixcl.registry import MODELS, build
-from mixcl.weights import load_backbone
+from mixcl.weights import load_pretrained
 from mixcl.weights.pretrained import PretrainedBackbone
 
 
@@ -129,7 +129,7 @@ def channels_of(
     with undisturbed_generators(), as_user_error(f'the backbone {holder["backbone"]["type"]}'):
         features = build(MODELS, settings)
     if pretrained is not None:
-        load_backbone(features, pretrained)
+        load_pretrained(features, pretrained)
     try:
         return tuple(features.channels(size))
     except (AssertionError, RuntimeError) as error:

@@ -25,7 +25,7 @@ CHECKPOINTS = 10
 
 @dataclass(frozen=True)
 class Fit:
-    """Settings of a run on the user's own images; the number of images decides those that are None."""
+    """Length, batch and processes that :func:`fit_to` fits to a number of images; None where the number decides."""
 
     epochs: int | None = None
     batch_size: int | None = None

@@ -34,11 +34,11 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     """
     if kind_of(cfg.model) in ('MAE', 'SimMIM'):
         raise UserError(
-            f'`backbone={name}`: {kind_of(cfg.model)} masks tokens of the backbone of its config; choose the size of '
-            'that one, by model.backbone.arch, or another method'
+            f'`backbone={name}`: {kind_of(cfg.model)} trains only the backbone of its config, whose tokens it '
+            'masks; change its size by model.backbone.arch, or choose another method'
         )
     old = cfg.model.backbone
-    new = dict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
+    new = dict(config_by_name(name), **{key: old[key] for key in KEPT if key in old})
     taken = keywords_of(MODELS.get(new['type']))
     new |= {key: old[key] for key in OPTIONAL if old.get(key) and key in taken}
     cfg.model.backbone = ConfigDict(new)
@@ -91,7 +91,7 @@ def _width(backbone: Any, name: str, cfg: Config) -> int:
     return width.shape[1]
 
 
-def backbone_config(name: str) -> dict[str, Any]:
+def config_by_name(name: str) -> dict[str, Any]:
     """Return the config of the backbone named 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
 
     Raises:

@@ -10,9 +10,7 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.recipes.paths import kind_of, walk
 from mixcl.shipped import named_by_data
-
-RANDOM = 'random'
-"""Name in place of a checkpoint for weights as they are initialised."""
+from mixcl.weights import RANDOM
 
 LONGEST_NAME = 100
 

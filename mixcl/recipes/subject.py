@@ -13,10 +13,10 @@ from mixcl.recipes.image_sources import image_pipeline
 from mixcl.recipes.paths import kind_of, preprocessors_of
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
-from mixcl.recipes.run_options import RANDOM
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     ENCODERS,
+    RANDOM,
     Encoder,
     PretrainedBackbone,
     backbone_config,
@@ -118,8 +118,9 @@ class Subject:
 def default_encoder(
     config_name: str | None, backbone: Mapping | None, sides: Sequence[str] = ENCODERS, of_protocol: str | None = None
 ) -> str:
-    """Return the encoder that a protocol takes, else (embedding, export, figures) that of the method's linear probe,
-    which its authors publish. If it is not one of the ``sides``, return the first of these."""
+    """Return the encoder to evaluate: the protocol's, or without one (embedding, export, figures) that of the linear
+    probe that the method's authors publish. If it is none of the ``sides``, return the first of these.
+    """
     recipe = None
     if config_name and not of_protocol:
         recipe = find_recipe('linear', {data_of_name(config_name)}, config_name, family_of(backbone))

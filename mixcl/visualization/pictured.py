@@ -32,7 +32,7 @@ WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
 
 @dataclass(frozen=True)
 class Pictured:
-    """Model and images that figures show.
+    """Model and images of a figure: those of a config, or of a checkpoint and the config in it.
 
     Attributes:
         config: of the model and its images.

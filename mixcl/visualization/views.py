@@ -48,10 +48,10 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     dataset = dataset or training_set(cfg, num_images)
     keys = [SampleKey(seed, 0, index) for index in spread(len(dataset), num_images)]
     samples = [dataset[key] for key in keys]
-    drawn = _drawn(dataset, keys)
+    drawn = views_as_drawn(dataset, keys)
     crops = training_crops(cfg, samples)
     columns = 1 + min(len(crops), MOST_VIEWS)
-    lines = max(len(_parameters(view, full)) for _, full, views in drawn for view in views)
+    lines = max(len(parameters_in_words(view, full)) for _, full, views in drawn for view in views)
     figure = Figure(figsize=(1.6 * columns, num_images * (1.75 + 0.13 * lines) + 0.4), layout='constrained')
     axes = figure.subplots(num_images, columns, squeeze=False)
     for row, (image, full, views) in enumerate(drawn):
@@ -64,7 +64,7 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
             if tokens is not None:
                 crop = _dimmed(crop, tokens[number, 0], samples[row]['data_samples'].patch_grid)
                 title += f', {tokens.shape[2]} patches'
-            show(axis, crop, title, _parameters(view, full))
+            show(axis, crop, title, parameters_in_words(view, full))
             axis.title.set_color(colour)
             if 'crop_box' in view:
                 scale = image.shape[0] / full[0], image.shape[1] / full[1]  # a JPEG may be decoded at reduced size
@@ -76,7 +76,9 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     return finished(figure)
 
 
-def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, tuple[int, int], list[dict]]]:
+def views_as_drawn(
+    dataset: KeyedDataset, keys: Sequence[SampleKey]
+) -> list[tuple[np.ndarray, tuple[int, int], list[dict]]]:
     """Return each image as its views found it, the (height, width) of its file, and the views before the photometry."""
     dataset = KeyedDataset(dataset.dataset, views='device')
     steps: list[Any] = [
@@ -101,7 +103,7 @@ def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.nd
     return found
 
 
-def _parameters(view: dict, full: tuple[int, int]) -> list[str]:
+def parameters_in_words(view: dict, full: tuple[int, int]) -> list[str]:
     """List what was done to make a view, a line each."""
     lines = []
     if 'crop_box' in view:

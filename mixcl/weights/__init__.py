@@ -11,13 +11,13 @@ from mixcl.weights.checkpoint import (
     read_checkpoint,
     weights_of,
 )
-from mixcl.weights.encoder import Encoder, load_encoder
+from mixcl.weights.encoder import RANDOM, Encoder, load_encoder
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,
     check_fits,
     encoders_in,
-    load_backbone,
+    load_pretrained,
     read_pretrained,
 )
 from mixcl.weights.run_state import (

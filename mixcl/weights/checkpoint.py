@@ -188,26 +188,26 @@ REAL = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 """Dtypes of weights that are cast to each other."""
 
 
-def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Iterator[str]:
-    """Yield how the tensors of a file (``state``) do not fit a model's (``own``): shapes, dtypes and names."""
-    differing = [name for name in own if name in state and own[name].shape != state[name].shape]
+def mismatches(of_model: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Iterator[str]:
+    """Yield how the tensors of a file (``state``) do not fit a model's (``of_model``): shapes, dtypes and names."""
+    differing = [name for name in of_model if name in state and of_model[name].shape != state[name].shape]
     if differing:
         name = differing[0]
         yield (
-            f'{len(differing)} of {len(own)} tensors have another shape, for example {name} is '
-            f'{tuple(state[name].shape)} in the file and {tuple(own[name].shape)} in the model'
+            f'{len(differing)} of {len(of_model)} tensors have another shape, for example {name} is '
+            f'{tuple(state[name].shape)} in the file and {tuple(of_model[name].shape)} in the model'
         )
-    types = {name: {own[name].dtype, state[name].dtype} for name in own if name in state}
+    types = {name: {of_model[name].dtype, state[name].dtype} for name in of_model if name in state}
     others = [name for name, both in types.items() if len(both) > 1 and not both <= REAL]
     if others:
         name = others[0]
         yield (
-            f'{len(others)} of {len(own)} tensors are of another type, for example {name} is {state[name].dtype} in '
-            f'the file and {own[name].dtype} in the model'
+            f'{len(others)} of {len(of_model)} tensors are of another type, for example {name} is '
+            f'{state[name].dtype} in the file and {of_model[name].dtype} in the model'
         )
-    missing = [name for name in own if name not in state]
+    missing = [name for name in of_model if name not in state]
     if missing:
-        yield f'{len(missing)} of {len(own)} tensors are not in the file, for example {missing[0]}'
-    surplus = [name for name in state if name not in own]
+        yield f'{len(missing)} of {len(of_model)} tensors are not in the file, for example {missing[0]}'
+    surplus = [name for name in state if name not in of_model]
     if surplus:
         yield f'the file has {len(surplus)} tensors more, for example {surplus[0]}'

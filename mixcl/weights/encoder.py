@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from mmengine.model import BaseModel
 from torch import Tensor
 
+from mixcl.encoders.output_features import Output
 from mixcl.randomness import seed_global_generators, undisturbed_generators
 from mixcl.registry import MODELS, build
 from mixcl.weights.preprocess import Preprocess
-from mixcl.weights.pretrained import PretrainedBackbone, load_backbone
+from mixcl.weights.pretrained import PretrainedBackbone, load_pretrained
+
+RANDOM = 'random'
+"""Name in place of a checkpoint for weights as they are initialised."""
 
 
 @MODELS.register_module(name=['Encoder', 'FrozenEncoder'])
@@ -19,8 +23,8 @@ class Encoder(BaseModel):
 
     Args:
         backbone: config of the backbone.
-        feature: config of a :class:`~mixcl.evaluation.models.output_features.Feature`; by default
-            :class:`~mixcl.evaluation.models.output_features.Output`.
+        feature: config of a :class:`~mixcl.encoders.output_features.Feature`; by default
+            :class:`~mixcl.encoders.output_features.Output`.
         data_preprocessor: config of the module that normalises batches of a data loader.
 
     Attributes:
@@ -38,7 +42,7 @@ class Encoder(BaseModel):
     """Name of whichever encoder of a checkpoint was loaded."""
 
     preprocess: Preprocess
-    source = 'random'
+    source = RANDOM
     side = 'online'
     loaded = ''
 
@@ -47,7 +51,7 @@ class Encoder(BaseModel):
     ) -> None:
         super().__init__(data_preprocessor)
         self.backbone = MODELS.build(backbone)
-        self.feature = MODELS.build(feature or dict(type='Output'))
+        self.feature = MODELS.build(feature) if feature else Output()
         self.feature.check(self.backbone)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -74,6 +78,6 @@ def load_encoder(settings: Mapping, pretrained: PretrainedBackbone | None, seed:
         if pretrained is None:
             encoder.init_weights()
     if pretrained is not None:
-        encoder.loaded = load_backbone(encoder, pretrained)
+        encoder.loaded = load_pretrained(encoder, pretrained)
         encoder.source, encoder.side = pretrained.source, pretrained.encoder
     return encoder.eval()

@@ -27,9 +27,9 @@ NOT_LEARNED = frozenset({'attn_mask', 'mask_token', 'relative_coords_table', 're
 """Tensors inside other parts that models compute by themselves, or that only pretraining needs."""
 
 
-def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """Return a file's weights (``state``) by a model's names (``own``), and the names that the model does not have."""
-    inner, prefix = without_wrapper(own)
+def renamed_for(of_model: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+    """Return the weights of a file (``state``) by the names of a model (``of_model``), and the names that it lacks."""
+    inner, prefix = without_wrapper(of_model)
     plain, wrapper = without_wrapper(state)
     around = [name for name in state if wrapper and not name.startswith(wrapper)]
     candidates: list[tuple[dict[str, Tensor], list[str]]] = [(dict(state), []), (plain, around)]
@@ -38,17 +38,17 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
         found, no_name = translated(plain, layout, wanted)
         candidates.append((found, no_name + around))
     candidates += [({prefix + name: tensor for name, tensor in found.items()}, rest) for found, rest in candidates]
-    found, rest = max(candidates, key=lambda candidate: len(own.keys() & candidate[0].keys()))
-    return found, [*rest, *(name.removeprefix(prefix) for name in found if name not in own)]
+    found, rest = max(candidates, key=lambda candidate: len(of_model.keys() & candidate[0].keys()))
+    return found, [*rest, *(name.removeprefix(prefix) for name in found if name not in of_model)]
 
 
-def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: Sequence[str]) -> list[str]:
+def inseparable(of_model: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: Sequence[str]) -> list[str]:
     """Return the unused names of a file without which its other weights give other features.
 
     These names are inside used parts, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads and
     decoders, may stay unused.
     """
-    names = [name for weights in (own, state) for name in without_wrapper(weights)[0] if name not in unused]
+    names = [name for weights in (of_model, state) for name in without_wrapper(weights)[0] if name not in unused]
     parts = ESSENTIAL | {name.partition('.')[0] for name in names} - HEADS
     learned = [name for name in unused if name.rpartition('.')[2] not in NOT_LEARNED]
     return [name for name in learned if name.partition('.')[0] in parts]
@@ -59,17 +59,17 @@ def adapt(module: nn.Module, state: dict[str, Tensor], shape: Sequence[int] | No
 
     ``shape`` is the (height, width) of the file's images, up to a factor; None if unknown.
     """
-    own = module.state_dict()
-    notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
-    changes, unclear = _adapt_positions(module, own, state, shape)
-    return notes + changes + _adapt_relative_positions(module, own, state), unclear
+    of_model = module.state_dict()
+    notes = [*_adapt_channels(of_model, state), *_adapt_biases(of_model, state)]
+    changes, unclear = _adapt_positions(module, of_model, state, shape)
+    return notes + changes + _adapt_relative_positions(module, of_model, state), unclear
 
 
-def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+def _adapt_channels(of_model: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
     """Sum or repeat the kernels of the first convolution for images with another number of channels, as timm does."""
     notes = []
-    for name in own.keys() & state.keys():
-        new, old = own[name].shape, state[name].shape
+    for name in of_model.keys() & state.keys():
+        new, old = of_model[name].shape, state[name].shape
         is_first = len(new) == len(old) == 4 and old[1] == 3 and new[1] != 3
         if is_first and (new[0], *new[2:]) == (old[0], *old[2:]):
             state[name] = adapt_input_conv(new[1], state[name])
@@ -78,25 +78,27 @@ def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list
     return notes
 
 
-def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+def _adapt_biases(of_model: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
     """Add biases of zero for query, key and value if the file has none."""
-    wanted = [name for name in own if name.endswith('.attn.qkv.bias')]
+    wanted = [name for name in of_model if name.endswith('.attn.qkv.bias')]
     if not wanted or any(name in state for name in wanted):
         return []
     present = [name for name in wanted if name.removesuffix('bias') + 'weight' in state]
-    state.update((name, torch.zeros_like(own[name])) for name in present)
+    state.update((name, torch.zeros_like(of_model[name])) for name in present)
     return ['no biases of query, key and value in the file: zero'] if present else []
 
 
 def _adapt_positions(
-    module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], shape: Sequence[int] | None
+    module: nn.Module, of_model: Mapping[str, Tensor], state: dict[str, Tensor], shape: Sequence[int] | None
 ) -> tuple[list[str], list[str]]:
     """Bring position embeddings to the model's grid, with or without a row for the class token."""
-    _, prefix = without_wrapper(own)
-    name = next((prefix + name for name in POSITION_NAMES if prefix + name in own and prefix + name in state), None)
+    _, prefix = without_wrapper(of_model)
+    name = next(
+        (prefix + name for name in POSITION_NAMES if prefix + name in of_model and prefix + name in state), None
+    )
     if name is None:
         return [], []
-    position, wanted, of_class, notes = state[name], own[name].shape, f'{prefix}cls_token', []
+    position, wanted, of_class, notes = state[name], of_model[name].shape, f'{prefix}cls_token', []
     if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as in APS
         position = position.transpose(0, 1)
     if position.dim() != 3 or position.shape[2] != wanted[2] or position.dtype not in REAL:
@@ -117,7 +119,7 @@ def _adapt_positions(
         position = torch.cat([torch.zeros_like(position[:, :1]), position], dim=1)
         notes.append(f'{name} has no row for the class token in the file: zero')
     elif (extra, found) == (0, 1):
-        is_kept = of_class in own and of_class in state
+        is_kept = of_class in of_model and of_class in state
         if is_kept:
             state[of_class] = state[of_class] + position[:, :1]
         position = position[:, 1:]
@@ -126,7 +128,7 @@ def _adapt_positions(
     if old != new:
         # Between squares, fixed positions are resized too, as mmpretrain does.
         anew = getattr(module, 'fixed_position', False) and not (is_square and old[0] == old[1])
-        position = own[name] if anew else resized(module, position, old, new, extra)
+        position = of_model[name] if anew else resized(module, position, old, new, extra)
         how = 'computed anew' if anew else 'resized'
         guessed = '' if told or is_square else ' (a square, since the file says nothing else)'
         notes.append(f'{name} {how} from {_sides(old)}{guessed} to {_sides(new)} patches')
@@ -136,13 +138,13 @@ def _adapt_positions(
     return notes, []
 
 
-def _adapt_relative_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+def _adapt_relative_positions(module: nn.Module, of_model: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
     """Resize tables of relative positions (BEiT, Swin) of a square window to the model's window, as timm does."""
     resized_from = set[Grid]()
-    for name in own.keys() & state.keys():
+    for name in of_model.keys() & state.keys():
         holder, _, kind = name.rpartition('.')
         window = getattr(module.get_submodule(holder), 'window_size', None)
-        old, new = state[name], own[name].shape
+        old, new = state[name], of_model[name].shape
         if kind != 'relative_position_bias_table' or not window or old.shape == new or old.shape[1:] != new[1:]:
             continue
         extra = new[0] - math.prod(2 * side - 1 for side in window)  # of a class token

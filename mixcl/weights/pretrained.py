@@ -15,7 +15,7 @@ from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
 from mixcl.weights.attention_heads import config_beside, head_mismatch, heads_beside, heads_in_config, usual_heads
 from mixcl.weights.backbone_config import backbone_config, image_shape
-from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
+from mixcl.weights.checkpoint import local_file, mismatches, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, grid_mismatch, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
@@ -89,12 +89,12 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
     backbone = backbone_config(config)
     for encoder in ENCODERS:
         prefix = getattr(kind, encoder)
-        own = [name for name in weights if prefix is not None and name.startswith(prefix)]
-        if own:
+        chosen = [name for name in weights if prefix is not None and name.startswith(prefix)]
+        if chosen:
             found[encoder] = PretrainedBackbone(
                 source=str(path),
                 encoder=encoder,
-                state={name.removeprefix(prefix): weights[name] for name in own},
+                state={name.removeprefix(prefix): weights[name] for name in chosen},
                 config=config,
                 backbone=backbone,
                 epochs=epochs if isinstance(epochs, int) else None,
@@ -106,7 +106,7 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
     return found
 
 
-def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
+def load_pretrained(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
     """Load a pretrained backbone, which must have every tensor of the model but counters of batch normalisation.
 
     Names of other libraries are translated. Position embeddings of another grid of patches are resized (bicubic), or
@@ -131,23 +131,23 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     """
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
-    own = module.state_dict()
-    given = pretrained.state if any('.lora_' in name for name in own) else merged_updates(pretrained.state)
-    state, unused = renamed_for(own, given)
+    of_model = module.state_dict()
+    given = pretrained.state if any('.lora_' in name for name in of_model) else merged_updates(pretrained.state)
+    state, unused = renamed_for(of_model, given)
     said = pretrained.num_heads or heads_in_config(pretrained.backbone)
-    matched = sum(name in state for name in own)
+    matched = sum(name in state for name in of_model)
     changes, unclear = adapt(module, state, pretrained.image_shape)
-    lost = inseparable(own, given, unused)
-    if reason := '; '.join([*_misfits(own, state, lost, new), *unclear, *head_mismatch(module, said)]):
-        if 2 * matched < len(own):
+    lost = inseparable(of_model, given, unused)
+    if reason := '; '.join([*_misfits(of_model, state, lost, new), *unclear, *head_mismatch(module, said)]):
+        if 2 * matched < len(of_model):
             example = max(given, key=lambda name: name.count('.'))
             reason += f'; names in the file begin with {", ".join(parts_of(given)[:5])}, such as {example}'
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
-            f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '
-            'checkpoint and a config of the same architecture'
+            f'backbone of the config, a {type(module).__name__}: {matched} of {len(of_model)} names match; {reason}; '
+            'give a checkpoint and a config of the same architecture'
         )
-    broken = non_finite({name: state[name] for name in own if name in state})
+    broken = non_finite({name: state[name] for name in of_model if name in state})
     if broken:
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
@@ -160,7 +160,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     parts = [
         f'format: {pretrained.format}',
         f'{matched} tensors loaded',
-        f'new: {_listed([name for name in own if name not in state and not name.endswith(COUNTER)])}',
+        f'new: {_listed([name for name in of_model if name not in state and not name.endswith(COUNTER)])}',
         f'left out: {", ".join([*parts_of(unused), *pretrained.rest]) or "none"}',
         *changes,
     ]
@@ -177,15 +177,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _misfits(
-    own: Mapping[str, Tensor], state: Mapping[str, Tensor], lost: Sequence[str], new: Sequence[str]
+    of_model: Mapping[str, Tensor], state: Mapping[str, Tensor], lost: Sequence[str], new: Sequence[str]
 ) -> Iterator[str]:
-    if own.keys().isdisjoint(state):
-        yield f'{next(iter(state))} in the file, {next(iter(own))} in the model'
+    if of_model.keys().isdisjoint(state):
+        yield f'{next(iter(state))} in the file, {next(iter(of_model))} in the model'
         return
-    optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
-    optional |= {name for name in own.keys() - state if name.endswith(COUNTER)}
-    compared = {name: tensor for name, tensor in own.items() if name not in optional}
-    yield from differences(compared, {name: state[name] for name in compared if name in state})
+    optional = {name for name in of_model if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
+    optional |= {name for name in of_model.keys() - state if name.endswith(COUNTER)}
+    compared = {name: tensor for name, tensor in of_model.items() if name not in optional}
+    yield from mismatches(compared, {name: state[name] for name in compared if name in state})
     if lost:
         yield (
             f'the model has no place for {len(lost)} tensors of the file, for example {lost[0]}; without them the '
@@ -195,8 +195,8 @@ def _misfits(
 
 def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
     """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes, heads and grid."""
-    own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
-    found = [*differences(own, weights_of(checkpoint, path))]
+    of_model = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
+    found = [*mismatches(of_model, weights_of(checkpoint, path))]
     backbone = backbone_config(stored_config(checkpoint, path))
     found += [*head_mismatch(model, heads_in_config(backbone)), *grid_mismatch(model, image_shape(backbone))]
     if found:

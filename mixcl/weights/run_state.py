@@ -122,4 +122,4 @@ def checkpoint_in(path: str | Path) -> str:
 
 
 def _warn(problem: str) -> None:
-    print_log(f'{problem}; the run continues from an older checkpoint', level=logging.WARNING)
+    print_log(f'{problem}; an older checkpoint is taken', level=logging.WARNING)

@@ -89,7 +89,7 @@ def test_other_algorithms_train(tmp_path: Path, name: str) -> None:
 def test_mmpretrains_own_kind_is_named(tmp_path: Path) -> None:
     changes = masked.changes('mae')
     changes['model']['type'] = 'mmpretrain.MAE'
-    with pytest.raises(UserError, match=r"a MAE is none: write model\.type='MAE'"):
+    with pytest.raises(UserError, match=r"MAE is not one of them: write model\.type='MAE'"):
         trained(run_config(tmp_path, **changes))
 
 

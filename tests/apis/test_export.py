@@ -23,7 +23,7 @@ from mixcl.evaluation.results import Results
 from mixcl.files import sha256_of
 from mixcl.heads.mlp import pooled
 from mixcl.registry import MODELS, TRANSFORMS
-from mixcl.weights import load_backbone, read_pretrained
+from mixcl.weights import load_pretrained, read_pretrained
 
 WIDE = dict(embed_dims=192, num_layers=2, num_heads=12, feedforward_channels=768)  # timm's vit_tiny has 3 heads
 ARCH = dict(embed_dims=32, num_layers=2, num_heads=4, feedforward_channels=48)
@@ -124,7 +124,7 @@ def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest
             np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-5 * float(expected.abs().max()))
         elif name != 'adapted':  # its updates are merged into the weights
             again = drawn(BACKBONES[name])
-            load_backbone(again, read_pretrained(folder / 'model.safetensors'))
+            load_pretrained(again, read_pretrained(folder / 'model.safetensors'))
             torch.testing.assert_close(pooled(again(images)[-1]), expected, rtol=1e-5, atol=1e-5)
 
 

@@ -59,7 +59,7 @@ def wrong(name: str, value: object) -> Callable:
         (folder / 'config.json').write_text(json.dumps(content))
         return ways
 
-    write_timm = export_module.FORMATS['timm']
+    write_timm = export_module.WRITERS['timm']
     return write
 
 
@@ -74,7 +74,7 @@ def test_the_check_finds_it(
     name: str, value: object, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = save(tmp_path / 'some.pth', 'vit', backbone=drawn(BACKBONES['vit']).state_dict())
-    monkeypatch.setitem(export_module.FORMATS, 'timm', wrong(name, value))
+    monkeypatch.setitem(export_module.WRITERS, 'timm', wrong(name, value))
     with pytest.raises(UserError, match=reason):
         export(checkpoint, 'timm', tmp_path / 'out')
     assert [*tmp_path.iterdir()] == [checkpoint]

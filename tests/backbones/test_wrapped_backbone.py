@@ -16,7 +16,7 @@ from mixcl.backbones import low_rank
 from mixcl.backbones.wrapped_backbone import WrappedBackbone
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import PretrainedBackbone, load_backbone
+from mixcl.weights import PretrainedBackbone, load_pretrained
 
 PATCHMIX = dict(type='PatchMix', num_mix=2, patch_size=8)
 
@@ -135,7 +135,7 @@ def test_low_rank_updates_alone_are_trained(name: str) -> None:
     merged.load_state_dict(model.backbone.plain_model().state_dict())
     model.eval()
     torch.testing.assert_close(merged.eval()(images(size)), model.backbone(images(size))[0], rtol=1e-4, atol=1e-5)
-    load_backbone(plain, PretrainedBackbone('some.pth', 'online', model.backbone.state_dict()))
+    load_pretrained(plain, PretrainedBackbone('some.pth', 'online', model.backbone.state_dict()))
     torch.testing.assert_close(plain(images(size))[0], model.backbone(images(size))[0], rtol=1e-4, atol=1e-5)
     copied = MODELS.build(MODELS_AND_WIDTHS[name][0] | dict(lora=2)).eval()
     copied.load_state_dict(model.backbone.state_dict())

@@ -1,4 +1,4 @@
-"""tools/benchmark/evidence.py: what its configs share, its rule, its choices and page, and interrupted runs."""
+"""tools/benchmark/evidence.py: what its configs share, its rule and its choices."""
 
 import json
 import subprocess
@@ -17,12 +17,8 @@ from mixcl.recipes.checking import check_config
 from mixcl.recipes.subject import default_encoder
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
-import evidence
-import evidence_page
-from evidence_measures import packed, unpacked
 from evidence_methods import METHODS, ROWS, evidence_config
 from evidence_statistics import NAMED, difference
-from evidence_tables import Pair, Run, Table, choices, wanted
 
 sys.path.pop()  # for these imports alone
 
@@ -68,19 +64,6 @@ def test_held_out_images_are_neither_trained_nor_tested_on(data: str, train: int
     assert final.val_dataloader.dataset.split == 'test' and final.val_dataloader.dataset.get('indices') is None
 
 
-def test_settings_reach_what_they_are_of() -> None:
-    assert config_of('sdmp_mocov3', temperature=0.6).model.objective.temperature == 0.6
-    terms = config_of('mixco_mocov2', temperature=0.4).model.terms
-    assert terms[1][3]['temperature'] == pytest.approx(0.1), 'in its ratio to .2'
-    assert config_of('byol', rate=0.12).optim_wrapper.optimizer.lr == pytest.approx(0.03)  # batches of 64
-    assert config_of('aps_patch2', rate=0.004).optim_wrapper.optimizer.lr == pytest.approx(0.001)
-    for epochs, momentum in ((200, 0.97), (450, 1 - 132 / 9900)):
-        assert config_of('patchmix', epochs=epochs).model.target.momentum == pytest.approx(momentum)
-    aps = config_of('aps_patch2')
-    assert aps.model.target.type == 'StopGrad' and aps.model.backbone.patch_size == 2
-    assert not [hook for hook in aps.custom_hooks if hook['type'] == 'AdaptiveClipHook']
-
-
 def test_the_interval_is_that_of_seeds_and_of_images_and_draws() -> None:
     def right(share: float, seed: int, draws: int, images: int) -> dict[str, np.ndarray]:
         return dict(nearest=np.random.default_rng(seed).random((draws, images)) < share)
@@ -98,113 +81,6 @@ def test_the_interval_is_that_of_seeds_and_of_images_and_draws() -> None:
     expected = stats.t.ppf(0.975, 1) * 100 * one['nearest'].std() / 4000**0.5
     assert gain.high - gain.mean == pytest.approx(expected, rel=0.06) and gain.verdict == 'better'
     assert difference([one], [one], 'nearest').verdict == 'one seed'
-
-
-def test_the_named_measure_is_the_mean_over_numbers_of_labels_and_shares_draws() -> None:
-    random = np.random.default_rng(1)
-    own, host = (
-        {f'few{shot}_logistic': random.random((draws, 30)) < 0.5 for shot in (1, 2, 5, 20)} for draws in (7, 3)
-    )
-    expected = 100 * (np.mean([own[name][:3] for name in own]) - np.mean([*host.values()]))
-    assert difference([own], [host], NAMED).mean == pytest.approx(expected)
-
-
-def test_answers_are_stored_bit_by_bit() -> None:
-    right = dict(few1_logistic=np.random.default_rng(0).random((40, 361)) < 0.8, nearest=np.ones((1, 361), bool))
-    found = unpacked(json.loads(json.dumps(packed(right))))
-    assert all(np.array_equal(found[name], right[name]) for name in right) and len(found) == 2
-
-
-def result(run: Run, share: float, seed: int = 0) -> dict:
-    """Return a result as if a run had classified this share of 50 images correctly."""
-    random = np.random.default_rng(seed)
-    right = {f'few{shot}_logistic': random.random((4, 50)) < share for shot in (1, 2, 5, 20)}
-    right['nearest'] = random.random((1, 50)) < share
-    return dict(
-        name=run.name, key=run.key(), seconds=3600, steps=4400, encoder='target',
-        accuracies={name: {NAMED: 100 * share, 'tuned': 100 * share} for name in ('online', 'target')},
-        settings=run.settings,
-        answers={} if run.held_out else dict(target=packed(right)),
-    )  # fmt: skip
-
-
-def done_in_order(table: Table, share: float = 0.8, best: float = 0.4) -> dict[str, dict]:
-    """Return results of all runs of a table; held-out runs with the setting ``best`` are better than others."""
-    found: dict[str, dict] = {}
-    while run := next(wanted((table,), found), None):
-        chosen = run.held_out and run.settings[-1][1] == best
-        found[run.key()] = result(run, share + 0.1 * (run.method == 'patchmix') + 0.05 * chosen, run.seed)
-    return found
-
-
-TABLE = Table('Mixing', (Pair('patchmix', 'mocov3', 9 / 8, 'kNN +4.8 (T3)'),), seeds=3)
-
-
-def test_settings_are_chosen_on_held_out_images_before_anything_is_judged() -> None:
-    first = [run for run in wanted((TABLE,), {}) if run.method == 'mocov3']
-    assert [dict(run.settings)['temperature'] for run in first] == [0.1, 0.2, 0.4, 0.6, 1.0]
-    assert all(run.held_out and run.epochs == 200 for run in first)
-    found = done_in_order(TABLE)
-    assert choices('patchmix', found) == ((('temperature', 0.4),), []) == choices('patchmix_m2', found)
-    run = TABLE.run('mocov3', 9 / 8, 1, found)
-    assert run and run.name == 'mocov3-temperature0.4-digits-225e-s1' and run.key() in found
-    seeds = {run.seed for run in wanted((TABLE,), {key: one for key, one in found.items() if 'held_out' in key})}
-    assert seeds == {0, 1, 2}
-
-
-def test_a_rate_that_all_methods_have_is_no_setting_of_one() -> None:
-    found = done_in_order(Table('APS', (Pair('aps_patch2', 'mocov3_patch2'),), seeds=1))
-    assert choices('mocov3_patch2', found)[0] == (('temperature', 0.4), ('fine_tuning_rate', 3e-4))
-    assert choices('aps_patch2', found)[0] == (('rate', 1e-3), ('temperature', 0.4), ('fine_tuning_rate', 3e-4))
-
-
-def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence_page, 'TABLES', (TABLE,))
-    found = done_in_order(TABLE)
-    evidence_page.write(tmp_path, found)
-    text = (tmp_path / 'evidence.md').read_text()
-    assert '2 verdicts' in text and 'kNN +4.8 (T3) |' in text and (tmp_path / 'mixing.png').stat().st_size > 5000
-    of_host = '| mocov3, 1.125 x epochs | temperature 0.4 | target'
-    (line,) = [line for line in text.splitlines() if line.startswith(of_host)]
-    assert line.startswith(f'{of_host} | 3 | 80.0 ± 0.0 |') and line.endswith('| 4400 | 1.00 |  |')
-    # Three seeds each of two methods, random and scratch; three baselines with one seed.
-    assert '| Mixing | 15 | 15 |' in text
-    (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]
-    assert float(gains.split('|')[4].split()[0]) == pytest.approx(10, abs=5)
-    # The line of a method names the baselines that are above it, by measure.
-    pixels = TABLE.run('pixels', 1, 0, found)
-    found[pixels.key()] = result(pixels, 0.95)
-    lines = evidence_page.write(tmp_path, found).read_text().splitlines()
-    (line,) = [line for line in lines if line.startswith('| patchmix | temperature 0.4 | target | 3 | 90.0 ± 0.0 |')]
-    assert line.endswith('| 1-20 labels: pixels; 1-20 labels fine-tuned: pixels |')
-    # Only pairs with both parts done are shown.
-    left = {key: one for key, one in found.items() if 'mocov3-temperature0.4-digits-225e-s2' not in key}
-    assert len(left) == len(found) - 1 and '## Mixing' not in evidence_page.write(tmp_path, left).read_text()
-
-
-WHOLE = '{"key": "a", "settings": [], "seconds": 1, "encoder": "online", "accuracies": {"online": {"few": 1}}, '
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        *('{', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
-        WHOLE + '"answers": {"target": {}}}',
-    ],
-)
-def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    state = evidence.State(tmp_path)
-    (state.results / 'a.json').write_text(text)
-    assert state.found() == {} and 'a.json is damaged and counts as not done' in capsys.readouterr().err
-
-
-def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
-    state, run = evidence.State(tmp_path), Run('pixels', 'digits', 2)
-    with state.taken(run) as ours, evidence.State(tmp_path).taken(run) as other:
-        assert ours and not other
-    (state.results / f'{run.name}.json').write_text(json.dumps(result(run, 0.5)))
-    with state.taken(run) as ours:
-        assert not ours, 'it is done'
 
 
 SMALL = """

@@ -15,7 +15,7 @@ from torch.autograd import DeviceType
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.recipes.prepared import prepared
 from tools.benchmark import gpu_day
-from tools.benchmark.gpu_day import Day, table
+from tools.benchmark.gpu_day import Day
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import gpu_counts
@@ -75,16 +75,6 @@ def test_the_same_command_goes_on_with_what_was_not_begun(parts: dict[str, float
     assert day.left(['d', 'g']) == ['good', 'dies']
 
 
-def test_the_table_has_figures_and_failures() -> None:
-    lines = [
-        dict(part='ceilings', begun='12:00:00'),
-        dict(part='ceilings', figure='product', tflops=801.2345, card='H100'),
-        dict(part='ceilings', became='done', seconds=2.0),
-        dict(part='tests', became='failed: 1 failed', seconds=2.0),
-    ]
-    assert [*table(lines)] == ['ceilings (product): tflops 801.2, card H100', 'tests: failed: 1 failed']
-
-
 @pytest.mark.parametrize('name', ['simclr/vit-s16_in1k'])
 def test_the_stored_counts_are_those_of_today(name: str) -> None:
     """After a change that makes a step cheaper, run tools/benchmark/gpu_counts.py."""
@@ -121,7 +111,7 @@ def test_a_gpu_is_idle_while_no_kernel_runs() -> None:
 
 def test_every_part_has_its_item_and_every_step_its_counts() -> None:
     assert {part.partition(':')[0] for part in gpu_day.PARTS} == {*ITEMS, 'tests'}
-    assert {*gpu_day.STEPS} == gpu_counts.CONFIGS.keys() == json.loads(gpu_counts.COUNTS.read_text()).keys()
+    assert {*gpu_day.STEP_CONFIGS} == gpu_counts.CONFIGS.keys() == json.loads(gpu_counts.COUNTS.read_text()).keys()
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 from mixcl.datasets import FolderImages, HuggingFaceImages, ImageFolder, KeyedDataset, KeyedSampler, ListedImages
 from mixcl.datasets.own_images import OwnImages
 from mixcl.datasets.tar_images import TarImages
-from mixcl.engine.runners.work_dir import LOCK
+from mixcl.engine.hooks.run_lock import LOCK
 from mixcl.errors import UserError
 from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS

@@ -10,7 +10,7 @@ from weights.test_position_grids import CHANGES, built, interpolated, own, posit
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import load_backbone, read_pretrained
+from mixcl.weights import load_pretrained, read_pretrained
 
 ARCH = dict(embed_dims=32, num_layers=3, num_heads=4, feedforward_channels=48)
 
@@ -92,13 +92,13 @@ def test_positions_of_another_grid_are_resized_by_it(old, new, tmp_path):
     config, size = own(old), own(new)['img_size']
     source, path = built(config), tmp_path / 'some.pth'
     model = build(arch=config['arch'], global_blocks=(0,), img_size=size, pretrained_img_size=size, patch_size=4)
-    report = load_backbone(model, read_pretrained(saved(path, source, config)), model.new_parameters)
+    report = load_pretrained(model, read_pretrained(saved(path, source, config)), model.new_parameters)
     expected = interpolated(positions(source)[1:], old, new, False).double()
     torch.testing.assert_close(model.pos_embed[0].detach(), expected, rtol=0, atol=1e-6)
     assert f'pos_embed resized from {old[0]}x{old[1]} to {new[0]}x{new[1]} patches' in report
     if (old, new) == ((4, 4), (2, 8)):
         with pytest.raises(UserError, match='may be of 4x4 or of '):
-            load_backbone(model, read_pretrained(saved(path, source)), model.new_parameters)
+            load_pretrained(model, read_pretrained(saved(path, source)), model.new_parameters)
 
 
 def test_positions_without_class_token_load_too_and_others_than_a_square_grid_are_refused():

@@ -9,9 +9,10 @@ import torch
 from tools.command import run
 from tools.in_process import run_here
 
+from mixcl.engine.hooks.revalidation import Revalidation
 from mixcl.evaluation import running
 from mixcl.evaluation.results import Row
-from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
+from mixcl.evaluation.running import folder_name, run_evaluation
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.subject import Subject
 

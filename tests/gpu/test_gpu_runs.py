@@ -18,7 +18,7 @@ from torch import Tensor
 from mixcl.distributed import unwrapped, whole
 from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.pretrain_loop import PretrainLoop
+from mixcl.engine.runners.side_stream import SideStream
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.run_options import use_launcher
 
@@ -83,7 +83,7 @@ def test_batches_prepared_beside_the_step_before_change_no_bit(train: Train, mon
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         beside = weights(train('beside'))
-        monkeypatch.setattr(PretrainLoop, '_prepare', lambda loop, batch: batch)
+        monkeypatch.setattr(SideStream, '__call__', lambda stream, batch: stream.prepare(batch))
         assert torch.equal(weights(train('one_after_the_other')), beside)
     finally:
         torch.use_deterministic_algorithms(False)

@@ -41,10 +41,13 @@ def run_as_given(*arguments: object) -> int:
     return 0
 
 
-def refusal(capfd: pytest.CaptureFixture, *arguments: object, options: Sequence[str] = ()) -> str:
-    """Return the only error of a command, which must end with status 2 and without a traceback."""
+def refusal(capfd: pytest.CaptureFixture, *arguments: object, options: Sequence[str] | None = ()) -> str:
+    """Return the only error of a command, which must end with status 2 and without a traceback.
+
+    ``options=None`` is for commands without ``--cfg-options``.
+    """
     capfd.readouterr()
-    status = run_here(*arguments, options=options)
+    status = run_as_given(*arguments) if options is None else run_here(*arguments, options=options)
     stderr = capfd.readouterr().err
     (line,) = error_lines(stderr)
     assert status == 2 and 'Traceback' not in stderr

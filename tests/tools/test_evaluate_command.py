@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.checkpoints import of_pretraining
-from evaluation.composed import written
 from tools.command import ROOT, error_lines
-from tools.in_process import run_as_given, run_here
+from tools.in_process import refusal, run_as_given, run_here
 
 
 def features(protocol: str) -> tuple[str, ...]:
@@ -129,10 +128,8 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
 
 def test_a_dry_run_only_writes_configs(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     arguments = ('random', '--data', 'digits', '--protocols', 'svm', 'supervised', '--work-dir', tmp_path / 'out')
-    assert evaluate(*arguments, '--dry-run') == 2  # svm needs its data
-    stderr = capfd.readouterr().err
-    (line,) = error_lines(stderr)
-    assert "VOC2007' (test_dataloader.dataset.dataset.data_root) does not exist" in line and 'Traceback' not in stderr
+    line = refusal(capfd, 'tools/evaluate.py', *arguments, '--dry-run', options=None)  # svm needs its data
+    assert "VOC2007' (test_dataloader.dataset.dataset.data_root) does not exist" in line
     assert not (tmp_path / 'out').exists()
     assert evaluate(*arguments[:4], *arguments[5:], '--dry-run') == 0
     (path,) = (tmp_path / 'out').iterdir()
@@ -150,21 +147,6 @@ def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path, 
     (line,) = error_lines(stderr)
     assert line.startswith('error: linear on digits failed: ') and 'Traceback' not in stderr
     assert [row['protocol']['name'] for row in stored(tmp_path)] == ['knn']
-
-
-def test_the_written_config_trains_from_scratch_with_a_rate_for_the_batch(tmp_path: Path) -> None:
-    config = written(tmp_path, 'supervised', backbone=dict(type='mmpretrain.ResNet', depth=18))
-    options = (
-        'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'batch=4', 'schedule.epochs=1',
-        'data.splits.train.indices=8', 'data.splits.test.indices=4', 'measure.every=1',
-        'default_hooks.logger.interval=1',
-    )  # fmt: skip
-    arguments = ('tools/train.py', config, '--work-dir', tmp_path / 'run')
-    assert run_here(*arguments, options=options) == 0
-    (log,) = (tmp_path / 'run').glob('*/vis_data/scalars.json')
-    *steps, validation = (json.loads(line) for line in log.read_text().splitlines())
-    assert len(steps) == 2 and steps[0]['lr'] == pytest.approx(0.1 * 4 / 256)
-    assert validation['accuracy/top1'] in (0, 25, 50, 75, 100)
 
 
 def test_the_protocol_of_the_page_runs(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import timm
 import torch
 from tools.in_process import run_as_given
 
-from mixcl.commands.export import FORMATS as OFFERED
+from mixcl.commands.export import TARGETS
 from mixcl.weights import read_pretrained
-from mixcl.weights.export import FORMATS
+from mixcl.weights.export import WRITERS
 
 
 def test_a_run_is_exported_to_timm(pretrained: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
@@ -24,4 +24,4 @@ def test_a_run_is_exported_to_timm(pretrained: Path, tmp_path: Path, capfd: pyte
 
 
 def test_formats_of_the_command_are_all() -> None:
-    assert tuple(FORMATS) == OFFERED
+    assert tuple(WRITERS) == TARGETS

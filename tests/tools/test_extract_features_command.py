@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from evaluation.checkpoints import of_pretraining
 from mmengine.config import Config
 from PIL import Image
-from tools.command import error_lines
-from tools.in_process import run_as_given
+from tools.in_process import refusal, run_as_given
 from weights.marks import marker
 
 from mixcl.evaluation.feature_files import read_features
@@ -22,19 +22,13 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 
 @pytest.fixture(scope='module')
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Save a checkpoint as a run of the digits config does, without training."""
-    torch.manual_seed(0)
-    cfg = prepared(DIGITS)
-    model = MODELS.build({**cfg.model, 'data_preprocessor': cfg.data_preprocessor})
-    model.init_weights()
-    path = tmp_path_factory.mktemp('weights') / 'epoch_1.pth'
-    torch.save(dict(state_dict=model.state_dict(), meta=dict(cfg=cfg.pretty_text, epoch=1)), path)
-    return path
+    return of_pretraining(tmp_path_factory.mktemp('weights') / 'epoch_1.pth')
 
 
 def backbone_weights(checkpoint: Path) -> dict[str, torch.Tensor]:
-    state = torch.load(checkpoint, weights_only=True)['state_dict']
-    return {k.removeprefix('backbone.'): v for k, v in state.items() if k.startswith('backbone.')}
+    """Return the weights of the encoder that is evaluated."""
+    state, target = torch.load(checkpoint, weights_only=True)['state_dict'], 'target.backbone.'
+    return {k.removeprefix(target): v for k, v in state.items() if k.startswith(target)}
 
 
 @pytest.fixture
@@ -55,13 +49,8 @@ def extract(checkpoint: Path, out: Path, *arguments: object) -> dict[str, np.nda
 
 
 def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *arguments: object) -> str:
-    """Return the one sentence of a refusal."""
-    capfd.readouterr()
-    assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 2
-    stderr = capfd.readouterr().err
-    (line,) = error_lines(stderr)
-    assert 'Traceback' not in stderr
-    return line
+    words = ('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments)
+    return refusal(capfd, *words, options=None)
 
 
 def by_hand(checkpoint: Path, pixels: np.ndarray) -> torch.Tensor:
@@ -129,10 +118,3 @@ def test_a_checkpoint_runs_nothing(
         line = refused(capfd, *arguments)
         assert re.search(place, line), line
         assert not ran.exists() and not out.exists()
-
-
-def test_images_that_patches_do_not_fill(
-    checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
-    message = refused(capfd, checkpoint, tmp_path / 'out', '--images', images, '--image-size', 18)
-    assert 'images of 18x18 pixels cannot be cut into the patches of 4x4' in message and '--image-size' in message

@@ -1,6 +1,5 @@
 """Mistakes of users end in one sentence and exit status 2."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,9 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 FOLDER = 'configs/patchmix/vit-s16_folder.py'
 
 
-def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    """One of every kind; tests/engine/runners/test_launch.py and the parts' tests have the others."""
-    for arguments, options, message in (
-        ([DIGITS], ['model.mixer.num_mixes=2'], "did you mean 'num_mix'"),
-        ([DIGITS], ["model.swap_views='half'"], r"model\.swap_views='half' must be a number"),
-        ([DIGITS], ['batch=2000', 'at_once=2000'], 'fewer than one batch of 2000'),
-        ([FOLDER, '--data-root', '/nowhere'], [], "'/nowhere'.*does not exist"),
-        ([DIGITS, '--resume', '/nowhere/epoch_1.pth'], [], 'no checkpoint file /nowhere/epoch_1.pth'),
-    ):
-        line = refusal(capfd, 'tools/train.py', *arguments, '--work-dir', tmp_path, options=options)
-        assert re.search(message, line), line
-        assert not list(tmp_path.glob('*.pth'))
+def test_too_few_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    line = refusal(capfd, 'tools/train.py', DIGITS, '--work-dir', tmp_path, options=['batch=2000', 'at_once=2000'])
+    assert 'fewer than one batch of 2000' in line and not list(tmp_path.glob('*.pth'))
 
 
 def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:

@@ -1,37 +1,34 @@
 """tools/verify_data.py, and a whole run, on files with every kind of fault."""
 
-import io
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from own_sources import write_tar
+from own_sources import encoded, write_tar
 from PIL import Image
 from tools.in_process import refusal, run_here
 
 TOOL = 'tools/verify_data.py'
 
 
-def encoded(seed: int, mode: str = 'RGB', kind: str = 'JPEG', size: tuple[int, int] = (20, 24)) -> bytes:
+def noise(seed: int, mode: str = 'RGB', kind: str = 'JPEG', size: tuple[int, int] = (20, 24)) -> bytes:
     pixels = np.random.default_rng(seed).integers(0, 256, (*size, 3), dtype=np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(pixels).convert(mode).save(stream, kind)
-    return stream.getvalue()
+    return encoded(Image.fromarray(pixels).convert(mode), kind)
 
 
 FAULTS = {
     'empty.jpg': (b'', 'empty'),
     'text.jpg': (b'<html>404 not found</html>', 'no image'),
-    'truncated.jpg': (encoded(1)[:-200], 'truncated'),
+    'truncated.jpg': (noise(1)[:-200], 'truncated'),
 }
-ODD = {'cmyk.jpg': encoded(2, 'CMYK'), 'grey.jpg': encoded(3, 'L'), 'one.png': encoded(4, kind='PNG', size=(1, 1))}
+ODD = {'cmyk.jpg': noise(2, 'CMYK'), 'grey.jpg': noise(3, 'L'), 'one.png': noise(4, kind='PNG', size=(1, 1))}
 
 
 def write_folder(folder: Path, good: int, names: list[str]) -> Path:
     folder.mkdir(exist_ok=True)
     for number in range(good):
-        (folder / f'good{number:03}.jpg').write_bytes(encoded(number))
+        (folder / f'good{number:03}.jpg').write_bytes(noise(number))
     for name in names:
         (folder / name).write_bytes(ODD[name] if name in ODD else FAULTS[name][0])
     return folder
@@ -55,7 +52,7 @@ def test_a_folder_with_every_fault(tmp_path: Path, capfd: pytest.CaptureFixture)
 
 
 def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    write_tar(tmp_path / 'a.tar', {'good.jpg': encoded(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
+    write_tar(tmp_path / 'a.tar', {'good.jpg': noise(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
     assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--num-workers', 1) == 1
     assert '1 of 2 images can be read' in capfd.readouterr().out
     assert 'a.tar/truncated.jpg' in (tmp_path / 'bad.txt').read_text()

@@ -8,8 +8,8 @@ from engine.tiny_runs import run_config, trained
 from evaluation.checkpoints import of_pretraining
 from own_sources import photo, write_folder
 from PIL import Image
-from tools.command import ROOT, error_lines
-from tools.in_process import run_as_given
+from tools.command import ROOT
+from tools.in_process import refusal, run_as_given
 from tools.once import once
 
 TOOL = 'tools/visualize.py'
@@ -46,10 +46,7 @@ def test_what_cannot_be_drawn_is_told(tmp_path: Path, capfd: pytest.CaptureFixtu
     checkpoint = of_pretraining(tmp_path / 'checkpoint.pth')
 
     def told(*words: object) -> str:
-        capfd.readouterr()
-        assert run_as_given(TOOL, *words) == 2
-        (line,) = error_lines(capfd.readouterr().err)
-        return line
+        return refusal(capfd, TOOL, *words, options=None)
 
     backbone = dict(_delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, base_channels=8, stem_channels=8)
     resnet = tmp_path / 'resnet.py'

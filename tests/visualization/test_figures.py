@@ -16,9 +16,6 @@ from mixcl.visualization.canvas import PALETTE, check_figure_path, write
 from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.mix_preview import mixture_figure
 
-TRAIN = [dict(loss=3.0 - step, loss_view1_view2=2.0, loss_mix2_view1=1.0 - step, epoch=1, step=step) for step in (0, 1)]
-EVALUATION = dict(online_knn20_top1=50.0, online_knn20_top5=80.0, target_knn20_top1=40.0, step=1)
-
 
 def pixels(path: Path) -> np.ndarray:
     return np.asarray(Image.open(path).convert('RGB'))
@@ -81,19 +78,6 @@ def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
         check_figure_path(tmp_path / 'file/mix.png')
     with pytest.raises(UserError, match=r'`out=mix.xyz`: the name must end in one of .*\.png'):
         check_figure_path('mix.xyz')
-
-
-@pytest.mark.filterwarnings('error')
-def test_curves_of_the_newest_run(tmp_path: Path) -> None:
-    write_log(tmp_path, '20240101_000000', dict(loss=1.0, loss_old=1.0, epoch=1, step=1))
-    curves_figure([tmp_path])  # without an evaluation
-    write_log(tmp_path, '20240102_000000', *TRAIN, EVALUATION)
-    figure = curves_figure([tmp_path])
-    assert pixels(write(figure, tmp_path / 'curves.png')).std() > 10
-    assert titles(figure) == [
-        'loss terms (query_key, weighted)', 'mix2_view1', 'view1_view2',
-        'kNN and online probe during pretraining', 'online_knn20', 'target_knn20',
-    ]  # fmt: skip
 
 
 def test_a_run_of_one_epoch_has_points_and_no_line(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbours import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity import similarity_figure, term_similarities
-from mixcl.visualization.views import _drawn, _parameters, view_figure
+from mixcl.visualization.views import parameters_in_words, view_figure, views_as_drawn
 
 
 def test_neighbours_are_those_of_numpy() -> None:
@@ -71,7 +71,7 @@ def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
 def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -> None:
     cfg = run_config(tmp_path, train_dataloader__dataset__views='device')
     keys = [SampleKey(3, 0, index) for index in range(4)]
-    drawn = _drawn(training_set(cfg, 4), keys)
+    drawn = views_as_drawn(training_set(cfg, 4), keys)
     cfg.train_dataloader.dataset.views = views
     dataset = training_set(cfg, 4)
     crops = training_crops(cfg, [dataset[key] for key in keys])
@@ -81,7 +81,7 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
         assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # rounding of the crop, times a contrast
     _, full, (view, *_) = drawn[0]
     _, _, height, width = view['crop_box']
-    words = _parameters(view, full)
+    words = parameters_in_words(view, full)
     assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
 
 
@@ -108,10 +108,10 @@ def test_a_crop_is_a_share_of_the_whole_photo_however_small_it_was_decoded(tmp_p
     cfg = run_config(tmp_path / 'run')
     pipeline = [dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')]
     cfg.train_dataloader.dataset.dataset = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
-    ((image, full, made),) = _drawn(training_set(cfg, 1), [SampleKey(0, 0, 0)])
+    ((image, full, made),) = views_as_drawn(training_set(cfg, 1), [SampleKey(0, 0, 0)])
     assert image.shape[0] < 1200 and full == (1200, 1600)
     for view in made:
-        assert 8 <= int(re.match(r'crop of (\d+)%', _parameters(view, full)[0])[1]) <= 100
+        assert 8 <= int(re.match(r'crop of (\d+)%', parameters_in_words(view, full)[0])[1]) <= 100
 
 
 def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:

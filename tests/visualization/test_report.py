@@ -9,13 +9,11 @@ import pytest
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from own_sources import photo, write_folder
-from tools.command import error_lines
-from tools.in_process import run_as_given
+from tools.in_process import refusal, run_as_given
 from tools.once import once
 
-from mixcl.errors import UserError
 from mixcl.visualization.report import write_report
-from mixcl.visualization.report.facts import health, term_rows
+from mixcl.visualization.report.facts import health
 from mixcl.visualization.report.run_record import RunRecord
 
 CLASSES = ('<script>alert(1)<script>&"', '<img src=x onerror=alert(2)>', "'; alert(3); '<b>")
@@ -160,24 +158,4 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
         (tmp_path,): 'is not the folder of a run',
         (run, '--out', 'a.pdf'): 'must end in .html',
     }.items():
-        capfd.readouterr()
-        assert run_as_given('tools/report.py', *words) == 2
-        (line,) = error_lines(capfd.readouterr().err)
-        assert problem in line
-
-
-def test_terms_in_words() -> None:
-    streams = dict(mix=dict(mix='view1'))
-    rows = [
-        ('view1', 'view2', 1.0),
-        ('view2', 'mix', 0.5),
-        ('mix', 'mix', 1, dict(target='even')),
-        ('mix', 'view1', 1, dict(level='patch')),
-    ]
-    said = [row[-1] for row in term_rows(dict(terms=rows, streams=streams))]
-    assert said[0] == 'view1 of each image is pulled to view2 of the same image'
-    assert said[1].startswith('view2 of each image is pulled to the mixtures of view1')
-    assert said[2].startswith('each mixture of view1 is pulled to the mixtures') and said[2].endswith('(target=even)')
-    assert said[3].startswith('each patch of a mixture of view1 is pulled to the same patch of the view1')
-    with pytest.raises(UserError, match='no contrastive pretraining'):
-        term_rows(dict(type='ImageClassifier'))
+        assert problem in refusal(capfd, 'tools/report.py', *words, options=None)

@@ -18,7 +18,7 @@ from weights import other_libraries as others
 from mixcl.errors import UserError
 from mixcl.recipes.subject import read_subject
 from mixcl.registry import MODELS
-from mixcl.weights import check_fits, load_backbone, read_pretrained
+from mixcl.weights import check_fits, load_pretrained, read_pretrained
 
 WIDTH, PATCH = 32, 4
 ARCH = dict(embed_dims=WIDTH, num_layers=1, num_heads=2, feedforward_channels=32)
@@ -91,14 +91,14 @@ def test_a_stored_config_tells_the_grid(old: Grid, new: Grid, kind: str, tmp_pat
     of_file, of_model, extra, antialias = KINDS[kind]
     source, model = built(of_file(old)), built(of_model(new))
     path = saved(tmp_path / 'some.pth', source, of_file(old))
-    report = load_backbone(model, read_pretrained(path), new_for(model))
+    report = load_pretrained(model, read_pretrained(path), new_for(model))
     stored, found = positions(source), positions(model)
     before = len(stored) - math.prod(old)
     assert torch.equal(found[:extra], stored[before - extra : before])
     torch.testing.assert_close(found[extra:], interpolated(stored[before:], old, new, antialias), rtol=0, atol=1e-6)
     assert f'pos_embed resized from {old[0]}x{old[1]} to {new[0]}x{new[1]} patches' in report
     again = built(of_file(old))
-    load_backbone(again, read_pretrained(path))
+    load_pretrained(again, read_pretrained(path))
     assert torch.equal(positions(again), stored)
 
 
@@ -106,7 +106,7 @@ def test_a_stored_config_tells_the_grid(old: Grid, new: Grid, kind: str, tmp_pat
 def test_fixed_positions_are_those_of_the_model(old: Grid, new: Grid, tmp_path: Path) -> None:
     source, model = (MODELS.build(own(grid, fixed_position=True)) for grid in (old, new))
     source.init_weights()
-    report = load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, own(old))))
+    report = load_pretrained(model, read_pretrained(saved(tmp_path / 'some.pth', source, own(old))))
     table = build_2d_sincos_position_embedding(new[::-1], WIDTH, cls_token=True)
     assert torch.equal(model.pos_embed, table) and f'computed anew from {old[0]}x{old[1]} to' in report
 
@@ -132,12 +132,12 @@ def test_files_without_a_config(old: Grid, new: Grid, said: str | None, kind: st
     pretrained = read_pretrained(saved(tmp_path / 'some.pth', source))
     if said and ('may be' in said or 'has 61' in said):
         with pytest.raises(UserError, match=f'pos_embed {said}.*config.*docs/weights.md') as raised:
-            load_backbone(model, pretrained, new_for(model))
+            load_pretrained(model, pretrained, new_for(model))
         assert 'some.pth' in str(raised.value) and '\n' not in str(raised.value)
         # The user's own config says it.
-        load_backbone(model, replace(pretrained, image_shape=own(old)['img_size']), new_for(model))
+        load_pretrained(model, replace(pretrained, image_shape=own(old)['img_size']), new_for(model))
     else:
-        report = load_backbone(model, pretrained, new_for(model))
+        report = load_pretrained(model, pretrained, new_for(model))
         assert said in report if said else 'pos_embed' not in report or extra == 0
     expected = interpolated(positions(source)[1:], old, new, antialias)
     torch.testing.assert_close(positions(model)[extra:], expected, rtol=0, atol=1e-5)
@@ -146,7 +146,7 @@ def test_files_without_a_config(old: Grid, new: Grid, said: str | None, kind: st
 @pytest.mark.parametrize('config', [dict(type='TimmBackbone', arguments=dict(num_heads=2)), dict(type='DINOViT')])
 def test_a_config_without_a_size_is_of_squares(config: dict, tmp_path: Path) -> None:
     source, model = built(own((4, 4))), built(own((2, 8)))
-    load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))
+    load_pretrained(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))
     expected = interpolated(positions(source)[1:], (4, 4), (2, 8), False)
     torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
 
@@ -159,7 +159,7 @@ def test_a_config_that_the_user_names_tells_the_grid(tmp_path: Path) -> None:
     subject = read_subject(str(saved(tmp_path / 'some.pth', source)), str(config))
     assert torch.equal(positions(subject.encoder()), positions(source))
     square = built(own((4, 4)))
-    load_backbone(square, subject.encoders['online'])
+    load_pretrained(square, subject.encoders['online'])
     expected = interpolated(positions(source)[1:], (2, 8), (4, 4), False)
     torch.testing.assert_close(positions(square)[1:], expected, rtol=0, atol=1e-6)
 
@@ -174,7 +174,7 @@ def test_a_folder_of_another_library_tells_the_grid(library: str, tmp_path: Path
     (tmp_path / 'config.json').write_text(json.dumps(content))
     save_file(source.model.state_dict(), tmp_path / 'model.safetensors')
     model = built(own((4, 4)))
-    load_backbone(model, read_pretrained(tmp_path))
+    load_pretrained(model, read_pretrained(tmp_path))
     expected = interpolated(positions(source)[1:], (2, 8), (4, 4), False)
     torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
 
@@ -183,7 +183,7 @@ def test_torchvision_has_squares_only(tmp_path: Path) -> None:
     model, arch = others.torchvision_vit(WIDTH, PATCH, 16), dict(ARCH, num_layers=2, feedforward_channels=4 * WIDTH)
     model.heads = nn.Identity()
     source = built(own((2, 8), arch=arch))
-    load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, own((2, 8)))))
+    load_pretrained(model, read_pretrained(saved(tmp_path / 'some.pth', source, own((2, 8)))))
     expected = interpolated(positions(source)[1:], (2, 8), (4, 4), False)
     found = model.state_dict()['encoder.pos_embedding'][0]
     torch.testing.assert_close(found[1:], expected, rtol=0, atol=1e-6)

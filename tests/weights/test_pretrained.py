@@ -18,7 +18,7 @@ from weights.other_libraries import prefixed, saved
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.evaluation.models.frozen_features import FrozenFeatures
-from mixcl.weights import PretrainedBackbone, backbone_config, load_backbone, read_pretrained
+from mixcl.weights import PretrainedBackbone, backbone_config, load_pretrained, read_pretrained
 
 ARCH = dict(embed_dims=16, num_layers=2, num_heads=2, feedforward_channels=32)
 
@@ -57,7 +57,7 @@ def test_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
         assert found.backbone == tiny.model_config()['backbone']
         assert found.config.config_name == 'patchmix/tiny' and found.config.train_cfg.max_epochs == 1
         backbone = FrozenFeatures(tiny.model_config()['backbone'])
-        report = load_backbone(backbone, found)
+        report = load_pretrained(backbone, found)
         assert report.startswith('format: mixcl; 30 tensors loaded; new: none; left out: ') and 'neck (' in report
         assert ('target (46)' if encoder == 'online' else 'backbone (30)') in report
         assert_equal(backbone.backbone.state_dict(), found.state)
@@ -70,7 +70,7 @@ def test_mmpretrain_reads_a_run_by_itself(checkpoint: Path) -> None:
     images = torch.randn(2, 3, 8, 8)
     for encoder, prefix in (('online', 'backbone.'), ('target', 'target.backbone.')):
         ours = FrozenFeatures(tiny.model_config()['backbone'])
-        load_backbone(ours, read_pretrained(checkpoint, encoder))
+        load_pretrained(ours, read_pretrained(checkpoint, encoder))
         stored = dict(type='Pretrained', checkpoint=str(checkpoint), prefix=prefix)
         backbone = dict(tiny.model_config()['backbone'], type='VisionTransformer', init_cfg=stored)
         with DefaultScope.overwrite_default_scope('mmpretrain'):
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_one_sentence() -> None:
     more_heads = dict(type='ContrastiveViT', arch=dict(ARCH, num_heads=4))
     broken = vit()
     broken.layers[0].ln1.weight.data[0] = torch.nan
-    load_backbone(vit(num_heads=4), of(vit(num_heads=4), backbone=more_heads))
+    load_pretrained(vit(num_heads=4), of(vit(num_heads=4), backbone=more_heads))
     for pretrained, message in (
         (of(vit(embed_dims=24)), 'cls_token is (1, 1, 24) in the file and (1, 1, 16) in the model'),
         (of(vit(num_layers=1)), '12 of 30 tensors are not in the file, for example layers.1.'),
@@ -110,7 +110,7 @@ def test_what_does_not_fit_is_one_sentence() -> None:
         (of(broken), 'holds infinity or NaN in 1 tensors, for example layers.0.ln1.weight'),
     ):
         with pytest.raises(UserError, match=re.escape(message)) as raised:
-            load_backbone(vit(), pretrained)
+            load_pretrained(vit(), pretrained)
         assert '\n' not in str(raised.value) and 'some.pth' in str(raised.value)
 
 
@@ -126,7 +126,7 @@ def test_files_without_counters_of_batch_normalisation_load() -> None:
     """torchvision's oldest files have no counters."""
     own, other = torchvision.models.resnet18(), torchvision.models.resnet18()
     state = {name: tensor for name, tensor in other.state_dict().items() if 'num_batches_tracked' not in name}
-    load_backbone(own, PretrainedBackbone('some.pth', 'online', state))
+    load_pretrained(own, PretrainedBackbone('some.pth', 'online', state))
     torch.testing.assert_close(own.layer4[1].conv2.weight, other.layer4[1].conv2.weight)
 
 
@@ -136,7 +136,7 @@ def test_the_report_names_what_is_new_and_unused() -> None:
     own = vit(out_type='avg_featmap')
     before = own.ln2.weight.clone()
     with pytest.raises(UserError, match=r'2 of 32 tensors are not in the file, for example ln2\.weight'):
-        load_backbone(own, PretrainedBackbone('some.pth', 'online', state))
-    report = load_backbone(own, PretrainedBackbone('some.pth', 'online', state), new=('ln2.*',))
+        load_pretrained(own, PretrainedBackbone('some.pth', 'online', state))
+    report = load_pretrained(own, PretrainedBackbone('some.pth', 'online', state), new=('ln2.*',))
     assert torch.equal(own.ln2.weight, before)
     assert report.endswith('30 tensors loaded; new: ln2.weight, ln2.bias; left out: head (4)')

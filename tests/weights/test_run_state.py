@@ -40,7 +40,7 @@ def test_damaged_files_are_passed_over(folder: Path, capsys: pytest.CaptureFixtu
         newest.write_bytes(damaged(newest.read_bytes(), how))
         assert_newest(folder, 'epoch_10.pth')
         (warning,) = capsys.readouterr().out.splitlines()
-        assert 'epoch_10_iter_104.pth' in warning and 'the run continues from an older checkpoint' in warning
+        assert 'epoch_10_iter_104.pth' in warning and 'an older checkpoint is taken' in warning
     checksum(folder / 'epoch_10.pth').write_text('0' * 64)
     assert_newest(folder, 'epoch_9.pth')
     (folder / 'epoch_9.pth').write_bytes(b'')

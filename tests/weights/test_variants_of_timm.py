@@ -12,7 +12,7 @@ from weights import other_libraries as others
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import PretrainedBackbone, load_backbone
+from mixcl.weights import PretrainedBackbone, load_pretrained
 
 FAMILIES = {
     'vit': ('vision_transformer', 'eva', 'deit', 'beit', 'vision_transformer_relpos', 'vision_transformer_hybrid'),
@@ -108,7 +108,7 @@ def differences(family: str, name: str) -> list[float]:
         own: nn.Module = MODELS.build(config)
         own.eval()
         try:
-            load_backbone(own, PretrainedBackbone('some.pth', 'online', state))
+            load_pretrained(own, PretrainedBackbone('some.pth', 'online', state))
         except UserError:
             continue
         images = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))

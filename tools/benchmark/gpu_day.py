@@ -21,17 +21,17 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-STEPS = ('patchmix/vit-s16_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k', 'mocov3/r50_in1k')
+STEP_CONFIGS = ('patchmix/vit-s16_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k', 'mocov3/r50_in1k')
 PARTS = {
     'start': 30,
     'ceilings': 5,
     'right-losses': 12,
     'right-loop': 18,
-    **{f'steps:{name}': 18 for name in STEPS},
-    f'profile:{STEPS[0]}': 20,
+    **{f'steps:{name}': 18 for name in STEP_CONFIGS},
+    f'profile:{STEP_CONFIGS[0]}': 20,
     'end-to-end:8': 35,
     'end-to-end:15': 25,
-    **{f'compiled:{name}': 50 for name in (*STEPS[:2], STEPS[3], STEPS[2])},
+    **{f'compiled:{name}': 50 for name in (*STEP_CONFIGS[:2], STEP_CONFIGS[3], STEP_CONFIGS[2])},
     'tests': 60,
 }
 """Seconds that a part takes on an H100, by estimate; it is begun if so many are left, and ended after twice as many."""

@@ -8,5 +8,6 @@ from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHoo
 from mixcl.engine.hooks.online_probe import OnlineProbe
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.hooks.stored_average import StoredAverageHook
 from mixcl.engine.hooks.unreadable_images import UnreadableImagesHook

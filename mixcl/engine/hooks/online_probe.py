@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.distributed import unwrapped
-from mixcl.encoders.sync_batch_norm import SyncBatchNorm
 from mixcl.errors import UserError
+from mixcl.heads.sync_batch_norm import SyncBatchNorm
 from mixcl.registry import HOOKS
 
 UNLABELLED = -1

@@ -10,7 +10,7 @@ from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
-from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
+from mixcl.weights import PretrainedBackbone, load_pretrained, read_pretrained
 
 
 @HOOKS.register_module()
@@ -26,7 +26,7 @@ class PretrainedBackboneHook(Hook):
         checkpoint: the file, see :func:`~mixcl.weights.read_pretrained`.
         encoder: 'online' or 'target'; if several are given, the first that the file has.
         module: name of the backbone in the model.
-        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`, in addition to
+        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_pretrained`, in addition to
             the ``new_parameters`` of the backbone.
     """
 
@@ -64,7 +64,7 @@ class PretrainedBackboneHook(Hook):
         model = unwrapped(runner.model)
         backbone = model.get_submodule(self.module)
         new = (*self.new, *getattr(backbone, 'new_parameters', ()))
-        report = load_backbone(backbone, self._read, new)
+        report = load_pretrained(backbone, self._read, new)
         if isinstance(getattr(model, 'target', None), TargetEncoder):
             model.target.copy_weights(model.backbone, model.neck)
         return report

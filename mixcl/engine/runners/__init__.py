@@ -2,4 +2,4 @@
 
 from mixcl.engine.runners.keyed_loop import KeyedIterTrainLoop, KeyedTrainLoop
 from mixcl.engine.runners.pretrain_loop import ChunkedPretrainLoop, PretrainLoop
-from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel

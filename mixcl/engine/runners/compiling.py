@@ -37,7 +37,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     blocks = [block for backbone in backbones for block in blocks_of(backbone)]
     if not blocks:
         raise UserError(f'`compile` is for the blocks of a backbone, but {type(model).__name__} has none; leave it out')
-    _try(next(blocks[0].parameters()).device)
+    check_compiler(next(blocks[0].parameters()).device)
     torch._dynamo.config.recompile_limit = MOST_VERSIONS
     defaults = dict(dynamic=False, options=dict(fallback_random=True))
     given = dict(settings) if isinstance(settings, dict) else {}
@@ -51,7 +51,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     return len(blocks)
 
 
-def _try(device: torch.device) -> None:
+def check_compiler(device: torch.device) -> None:
     try:
         torch.compile(torch.sin)(torch.zeros(2, device=device))
     except Exception as error:  # whatever the machine's compiler may raise

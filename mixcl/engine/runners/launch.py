@@ -10,15 +10,17 @@ from mmengine.runner import Runner
 
 from mixcl.distributed import process_count, unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
+from mixcl.engine.hooks.run_lock import RunLock
+from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import check_classes, schedule_notes, try_views
 from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
-from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.engine.runners.trial_step import try_step
-from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
+from mixcl.engine.runners.work_dir import check_unused, remove_checkpoints
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.recipes.building import built_from, check_built, check_parts

@@ -33,11 +33,9 @@ class PretrainLoop(KeyedTrainLoop):
     def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs: Any) -> None:
         super().__init__(runner, dataloader, **kwargs)
         preprocessor = self._model.data_preprocessor
-        self._finish: Callable[[dict], dict] = lambda batch: batch
+        self.finish: Callable[[dict], dict] = lambda batch: batch
         if isinstance(preprocessor, ViewPreprocessor):
-            self._finish = (
-                SideStream(preprocessor.finish) if preprocessor.device.type == 'cuda' else preprocessor.finish
-            )
+            self.finish = SideStream(preprocessor.finish) if preprocessor.device.type == 'cuda' else preprocessor.finish
 
     def run(self) -> nn.Module:
         self.runner.optim_wrapper.optimizer.register_step_post_hook(self._note_step)
@@ -53,7 +51,7 @@ class PretrainLoop(KeyedTrainLoop):
         self._model.begin_step(key, self.epoch)
 
     def _prepare(self, data_batch: dict) -> dict:
-        return self._finish(data_batch) if isinstance(self._finish, SideStream) else data_batch
+        return self.finish(data_batch) if isinstance(self.finish, SideStream) else data_batch
 
     def _end_step(self) -> None:
         if self.runner.optim_wrapper.should_update():
@@ -79,7 +77,7 @@ class PretrainLoop(KeyedTrainLoop):
         if not isinstance(self._model, Learner):
             name = type(self._model).__name__
             advice = f'write model.type={name!r}' if name in MODELS.module_dict else 'choose another train_cfg.type'
-            raise UserError(f'PretrainLoop trains learners of mixcl, and a {name} is none: {advice}')
+            raise UserError(f'PretrainLoop trains only learners of mixcl, and {name} is not one of them: {advice}')
         crops: list[Tensor] | Tensor = self._first_sample()['inputs']
         self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)
 
@@ -134,7 +132,7 @@ class ChunkedPretrainLoop(PretrainLoop):
                 f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
             )
         chunks = model.count_chunks(self._first_sample())
-        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, self._finish)
+        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, self.finish)
         self._max_iters = self.max_epochs * len(self.dataloader)
 
     def _skip(self, steps: int) -> None:

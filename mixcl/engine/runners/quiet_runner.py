@@ -13,13 +13,13 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import Learner
-from mixcl.command_line import cpu_cores
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.hook_states import HookStates
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.runners.data_workers import watched
 from mixcl.faults import noting_run
+from mixcl.heads.sync_batch_norm import has_batch_norm
+from mixcl.machine import cpu_cores
 from mixcl.quiet_log import quieten
 from mixcl.recipes.checking import DEFAULT_HOOKS
 from mixcl.starting import without_warnings_of_others

@@ -9,7 +9,7 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.datasets.image_digest import differing_names
-from mixcl.engine.runners.new_settings import NewSettingsHook
+from mixcl.engine.hooks.new_settings import NewSettingsHook
 from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.recipes.difference import Change, differences

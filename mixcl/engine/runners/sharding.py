@@ -3,20 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mmengine.dist import broadcast, get_world_size, is_main_process
-from mmengine.hooks import Hook
+from mmengine.dist import broadcast, get_world_size
 from mmengine.optim import OptimWrapper
-from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from torch.utils._pytree import tree_map_only
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.distributed import whole
 from mixcl.errors import UserError
-from mixcl.registry import HOOKS, MODEL_WRAPPERS
+from mixcl.registry import MODEL_WRAPPERS
 
 
 @MODEL_WRAPPERS.register_module()
@@ -28,7 +24,8 @@ class MMFullyShardedDataParallel(nn.Module):
     weights are those of DistributedDataParallel. mmengine's class of this name flattens the weights, which defeats
     rules about their shape (no weight decay for biases, LARS), and each process saves only its own share.
 
-    Building the wrapper initialises the weights. Checkpoints hold whole tensors, see :class:`ShardedStatesHook`.
+    Building the wrapper initialises the weights. Checkpoints hold whole tensors, see
+    :class:`~mixcl.engine.hooks.sharded_states.ShardedStatesHook`.
 
     Args:
         module: a :class:`~mixcl.algorithms.ContrastiveLearner`, on the device where it is trained.
@@ -62,37 +59,6 @@ class MMFullyShardedDataParallel(nn.Module):
         return self.module.train_step(data, optim_wrapper)
 
 
-@HOOKS.register_module()
-class ShardedStatesHook(Hook):
-    """Gathers whole weights and optimiser states before a checkpoint is written, and shards those that are read.
-
-    The checkpoint is the same file as that of a run on one process, and either kind of run continues from it. (torch's
-    functions for this key optimiser states by the names of parameters, mmengine's checkpoints by their number.)
-    """
-
-    def before_run(self, runner: Runner) -> None:
-        """Make all processes contribute their shares; the Runner saves on the first process only."""
-        save = runner.save_checkpoint
-        self._whole: dict[str, Any] = {}
-
-        def collect_and_save(*args: Any, **kwargs: Any) -> None:
-            states = dict(state_dict=runner.model.module.state_dict(), optimizer=runner.optim_wrapper.state_dict())
-            self._whole = tree_map_only(Tensor, _collected, states)
-            save(*args, **kwargs)
-
-        runner.save_checkpoint = collect_and_save
-
-    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        checkpoint.update({name: states for name, states in self._whole.items() if name in checkpoint})
-        self._whole = {}
-
-    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        if runner._resume:
-            parameters = [p for group in runner.optim_wrapper.optimizer.param_groups for p in group['params']]
-            for number, state in checkpoint['optimizer']['state'].items():
-                state.update({name: _share(value, parameters[number]) for name, value in state.items()})
-
-
 def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
     """Yield the parts with parameters in the outermost lists: layers of a transformer, residual blocks of a ResNet."""
     for child in module.children():
@@ -108,19 +74,13 @@ def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
         yield from (unit for unit in units if any(True for _ in unit.parameters()))
 
 
-def _collected(tensor: Tensor) -> Tensor | None:
-    """Return the whole tensor on the CPU in the first process, else None; all processes must call this together."""
-    tensor = whole(tensor)
-    return tensor.cpu() if is_main_process() else None
-
-
 def _share_weights(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
     for name, parameter in module.named_parameters(prefix.removesuffix('.')):
         if name in state:
-            state[name] = _share(state[name], parameter)
+            state[name] = share_of(state[name], parameter)
 
 
-def _share(value: Any, like: Tensor) -> Any:
+def share_of(value: Any, like: Tensor) -> Any:
     """Return this process's share of a tensor, if ``like`` is sharded and of the same shape; else ``value``."""
     # Step counts have another shape, as do tensors that load_state_dict should reject.
     if not isinstance(like, DTensor) or getattr(value, 'shape', None) != like.shape:

@@ -15,10 +15,10 @@ from mixcl.starting import handle_stop_signals
 
 
 class StopSignals:
-    """Notes in ``received`` the name of the first stop signal that arrives within a ``with`` block.
+    """Keeps stop signals from ending the program within a ``with`` block; ``received`` is the name of the first.
 
-    A second SIGINT ends the program at once, as the first would have done outside of the block. When a process has
-    ended, torchrun sends SIGTERM to the others: one that gets it before it misses the ended process also ends at once.
+    A second Ctrl-C ends the program at once. So does, at the end of the block, a SIGTERM that torchrun sent because
+    another process has ended: the error that left the block then only says that this process is gone.
     """
 
     def __init__(self) -> None:

@@ -26,11 +26,11 @@ LISTS = ('neighbours', 'shots', 'topk', 'rates', 'costs', 'weight_decays')
 """Settings that are non-empty lists of such numbers."""
 
 
-def check_settings(owner: str, settings: Mapping[str, Any]) -> None:
-    """Raise :class:`UserError`, naming the ``owner``, for the first setting that is out of range."""
+def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
+    """Raise :class:`UserError`, naming the ``kind`` of class, for the first setting that is out of range."""
     for name, value in settings.items():
         check = check_list if name in LISTS else check_range
-        check(owner, RANGES[name], **{name: value})
+        check(kind, RANGES[name], **{name: value})
 
 
 def check_finite(**sets: Tensor) -> None:

@@ -11,8 +11,8 @@ from mixcl.evaluation.functional import few_labels, knn
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
-from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
 from mixcl.evaluation.metrics.base import CheckedMetric, FeatureMetric
+from mixcl.feature_statistics import class_alignment, effective_rank, uniformity
 from mixcl.registry import METRICS
 
 

@@ -8,7 +8,7 @@ import torch
 from mmengine.evaluator import BaseMetric
 from mmpretrain.evaluation import Accuracy
 
-from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
+from mixcl.datasets.imagenet_robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
 from mixcl.registry import METRICS
 
 

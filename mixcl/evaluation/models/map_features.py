@@ -6,9 +6,9 @@ from mmpretrain.models import ResNet
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mixcl.encoders.output_features import Feature, outputs_of
 from mixcl.encoders.passes import last_output
 from mixcl.errors import UserError
-from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
 
 WINDOWS = ((10, 10, 4), (16, 8, 0), (13, 5, 0), (8, 3, 0), (6, 1, 0))

@@ -9,7 +9,7 @@ from mmpretrain.structures import DataSample
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.encoders.sync_batch_norm import SyncBatchNorm
+from mixcl.heads.sync_batch_norm import SyncBatchNorm
 from mixcl.registry import MODELS
 
 

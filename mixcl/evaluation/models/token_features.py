@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.backbones.transformer_parts import transformer_parts
+from mixcl.encoders.output_features import Feature, outputs_of
 from mixcl.errors import UserError
-from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
 
 

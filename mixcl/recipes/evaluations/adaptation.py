@@ -14,15 +14,15 @@ from mixcl.recipes.pipelines import evaluated_view
 from mixcl.recipes.subject import Subject
 from mixcl.recipes.typed import typed
 from mixcl.registry import MODELS, build, keywords_of
-from mixcl.weights import Encoder, load_backbone
+from mixcl.weights import Encoder, load_pretrained
 
 TRAINING_SETTINGS = frozenset(
     {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg', 'lora'}
 )
-"""Settings of a backbone that say how it is trained: those of the recipe count, not those of pretraining."""
+"""Settings of a backbone that say how it is trained. An evaluation takes them from its own recipe."""
 
 INITIALISATION_SETTINGS = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
-"""The :data:`TRAINING_SETTINGS` that also decide initial weights: for a frozen backbone, those of pretraining count."""
+"""The :data:`TRAINING_SETTINGS` that a frozen backbone keeps from pretraining, since they decide initial weights."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 """Kinds of batch normalisation: the same in evaluation, but trained with statistics of one or of all processes."""
@@ -89,7 +89,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
             f'has {classes}: give one that was fine-tuned on ImageNet-1K'
         )
     if subject.classes is not None and subject.backbone is not None:
-        load_backbone(build(MODELS, subject.backbone), subject.encoders['online'])
+        load_pretrained(build(MODELS, subject.backbone), subject.encoders['online'])
     if source is not None:
         cfg.model, normalised = copy.deepcopy(source.model), copy.deepcopy(source.get('data_preprocessor'))
         cfg.data_preprocessor = normalised and dict(normalised, _delete_=True)

@@ -8,7 +8,7 @@ from mixcl.weights.export.to_onnx import write_onnx
 from mixcl.weights.export.to_timm import write_timm
 from mixcl.weights.export.to_torchvision import write_torchvision
 
-FORMATS = dict(
+WRITERS = dict(
     timm=write_timm,
     torchvision=write_torchvision,
     huggingface=write_huggingface,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_sources import chunk, encoded, write_all
+from own_sources import chunk, encoded
 from PIL import Image
 
 from mixcl.datasets import KeyedDataset, LoadImage
@@ -16,7 +16,6 @@ from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.decoding import decode
 from mixcl.datasets.verification import transparency
 from mixcl.errors import UserError
-from mixcl.recipes.own_data import source_config
 from mixcl.registry import DATASETS
 
 WHITE = (255, 255, 255)
@@ -173,13 +172,3 @@ def test_how_many_images_have_transparency_is_said(tmp_path: Path) -> None:
     for number in (0, 4, 8):
         (tmp_path / f'{number:02}.png').unlink()
     assert said([dict(type='LoadImage')]) == ''
-
-
-def test_images_of_every_source(tmp_path: Path) -> None:
-    photos = {'ant/a.png': encoded(NOISE, 'PNG'), 'bee/b.png': encoded(NOISE.convert('RGB'), 'PNG')}
-    expected = on(WHITE, NOISE), np.asarray(NOISE.convert('RGB'))
-    for spec in write_all(tmp_path, photos).values():
-        dataset = KeyedDataset(DATASETS.build({**source_config(spec), 'pipeline': [dict(type='LoadImage')]}))
-        assert transparency(dataset) == '1 of 2 images looked at have transparency, shown on white'
-        for number, pixels in enumerate(expected):
-            np.testing.assert_array_equal(dataset[number]['img'][..., ::-1], pixels)

@@ -14,11 +14,10 @@ from torch.nn import functional
 from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
-from mixcl.engine.hooks.health import step_log
+from mixcl.engine.hooks.health import health_hook, step_log
 from mixcl.engine.hooks.health.first_term import chance_level, readings
-from mixcl.engine.hooks.health.health_hook import RULES
 from mixcl.engine.runners.launch import build_runner
-from mixcl.evaluation.functional.quality import effective_rank
+from mixcl.feature_statistics import effective_rank
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives
 
 
@@ -67,15 +66,17 @@ def test_a_high_temperature_is_no_guessing(
     gap: float, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of APS on digits at a temperature of 1, whose 1-NN had 92%.
-    monkeypatch.setattr(HealthHook, '_values', lambda self, runner: dict(chance_ratio=0.987, similarity_gap=gap))
+    found = dict(chance_ratio=torch.tensor(0.987), similarity_gap=torch.tensor(gap))
+    monkeypatch.setattr(health_hook, 'readings', lambda *_, **__: found)
     trained(run_config(tmp_path, default_hooks__health=dict(type='HealthHook', grace=0, patience=1)))
     assert ('of what guessing gives' in log_of(tmp_path)) == told
 
 
-def test_a_spike_is_told_by_the_median() -> None:
-    hook, (rule,) = HealthHook(), [rule for rule in RULES if rule.name == 'spike']
-    assert not any(hook._compared(1.0) > rule.high for _ in range(10))
-    assert hook._compared(19.0) < rule.high < hook._compared(21.0)
+def test_a_spike_is_told_by_the_median(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    norms = iter([1.0] * 10 + [19.0, 21.0] + [1.0] * 3)
+    monkeypatch.setattr(health_hook, 'readings', lambda *_, **__: dict(gradient_norm=torch.tensor(next(norms))))
+    trained(run_config(tmp_path, default_hooks__health=dict(type='HealthHook', grace=0), train_cfg__max_epochs=3))
+    assert re.findall(r'step (\d+): the gradient is (\d+) times', log_of(tmp_path)) == [('12', '21')]
 
 
 # ----- the first term -----

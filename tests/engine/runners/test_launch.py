@@ -79,14 +79,6 @@ def test_a_config_of_the_repository_is_named_elsewhere(tmp_path: Path, monkeypat
     assert prepared('mine.py').model.mixer.num_mix == 3
 
 
-def test_overrides_and_data_root_reach_the_config() -> None:
-    cfg = prepared(FOLDER, cfg_options={'model.mixer.num_mix': 2}, data_root='/data/images')
-    assert cfg.model.mixer.num_mix == 2
-    assert cfg.train_dataloader.dataset.dataset.data_root == '/data/images'
-    with pytest.raises(UserError, match='no data set of this config reads a folder'):
-        prepared(DIGITS, data_root='/data/images')
-
-
 def test_configs_carry_their_name_into_checkpoints(tmp_path: Path) -> None:
     assert config_name(FOLDER) == 'patchmix/vit-s16_folder'
     assert config_name(tmp_path / 'my.config.py') == 'my.config'

@@ -18,12 +18,16 @@ from waits import DEVICE, acting_as_gpu, nothing_waits
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.recipes.prepared import prepared
+from mixcl.registry import HOOKS
 
 LAST = 1
 """Step, counted from 0, after which a run ends. The fifth, the last of its epoch, would be logged."""
 
 ADAMW, SGD = dict(type='AdamW', lr=0.01), dict(type='SGD', lr=0.01, momentum=0.9)
 LARS, MOCO_LARS = dict(type='LARS', lr=0.01, momentum=0.9), dict(type='MoCoLARS', lr=0.01)
+
+
+OF_A_STEP = ('before_train_iter', 'after_train_iter')
 
 
 class Done(Exception):
@@ -89,6 +93,24 @@ def begin(cfg: Config, *hooks: Hook) -> None:
 def test_no_hook_waits(tmp_path: Path, optimizer: dict, policy: str) -> None:
     with pytest.raises(Done):
         begin(dino(tmp_path, optimizer, default_hooks__nonfinite__policy=policy))
+
+
+UNWATCHED = dict(
+    StoredAverageHook="mmengine's average asks the device for its number of steps; only fine-tuning has one"
+)
+"""Hooks that may wait, and why."""
+
+
+def test_every_hook_of_a_step_is_watched(tmp_path: Path) -> None:
+    """Hooks that act between two lines of the log are in the runs of this file."""
+    present = {type(hook).__name__ for hook in build_runner(dino(tmp_path, ADAMW)).hooks}
+    of_steps = {
+        name
+        for name, kind in HOOKS.module_dict.items()
+        if kind.__module__.startswith('mixcl.')
+        if any(getattr(kind, place) is not getattr(Hook, place) for place in OF_A_STEP)
+    }
+    assert of_steps - present == UNWATCHED.keys()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_a_run_is_the_same_bit_by_bit(overrides: dict, tmp_path: Path, monkeypat
 
     def beside(loop: PretrainLoop, *args: object, **kwargs: object) -> None:
         begin(loop, *args, **kwargs)
-        loop._finish = SideStream(loop._model.data_preprocessor.finish, torch.cpu)
+        loop.finish = SideStream(loop.runner.model.data_preprocessor.finish, torch.cpu)
 
     monkeypatch.setattr(PretrainLoop, '__init__', beside)
     found = trained(run_config(tmp_path / 'with', **overrides))

@@ -12,8 +12,9 @@ import pytest
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 
+from mixcl.engine.hooks.run_lock import LOCK, RunLock
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused
+from mixcl.engine.runners.work_dir import check_unused
 from mixcl.errors import UserError
 from mixcl.shipped import default_work_dir
 

@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from mixcl.algorithms.contrastive import feature_std
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
-from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
+from mixcl.feature_statistics import class_alignment, effective_rank, feature_std, uniformity
 from mixcl.registry import METRICS
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from mmengine.evaluator import Evaluator
 
-from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
+from mixcl.datasets.imagenet_robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
 from mixcl.evaluation.metrics.robustness_metrics import CorruptionRobustness, MaskedAccuracy
 from mixcl.evaluation.metrics.stage_accuracy import StageAccuracy
 

@@ -6,8 +6,9 @@ from mmpretrain.models import ImageClassifier
 from torch import nn
 from torch.nn import functional
 
+from mixcl.encoders import PooledOutput
 from mixcl.errors import UserError
-from mixcl.evaluation.models import FrozenFeatures, PooledOutput
+from mixcl.evaluation.models import FrozenFeatures
 from mixcl.registry import MODELS
 
 VIT = dict(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mixcl.composition import SoftTarget
-from mixcl.evaluation.functional.quality import effective_rank, uniformity
+from mixcl.feature_statistics import effective_rank, uniformity
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective, SwAV
 
 ROWS = 512

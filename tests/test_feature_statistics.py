@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from mixcl.evaluation.functional import quality
-from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
+from mixcl import feature_statistics
+from mixcl.feature_statistics import class_alignment, effective_rank, uniformity
 
 
 def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
@@ -15,7 +15,7 @@ def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
 
 @pytest.fixture(autouse=True)
 def few_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quality, 'ROWS_AT_ONCE', 3)
+    monkeypatch.setattr(feature_statistics, 'ROWS_AT_ONCE', 3)
 
 
 def distances(values: Tensor, pairs: list[tuple[int, int]]) -> np.ndarray:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from mixcl.encoders import SyncBatchNorm
+from mixcl.heads import SyncBatchNorm
 
 
 @pytest.mark.parametrize('training', [True, False])

@@ -7,8 +7,8 @@ import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.runner import Runner
 
+from mixcl.engine.hooks.new_settings import NewSettingsHook
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.new_settings import NewSettingsHook
 
 
 def resumed(folder: Path, **changes: object) -> Runner:

@@ -1,4 +1,4 @@
-"""Quality of features without a classifier: uniformity, effective rank, alignment of classes.
+"""Statistics of features without a classifier: spread, uniformity, effective rank, alignment of classes.
 
 All are scalars on the device of the features, so that computing them during training does not wait for the GPU.
 """
@@ -8,6 +8,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 ROWS_AT_ONCE = 2048
+
+
+@torch.no_grad()
+def feature_std(features: Tensor) -> Tensor:
+    """Compute the spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if even, 0 if collapsed.
+
+    As in SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
+    """
+    directions = F.normalize(features.float(), dim=1)
+    return directions.std(dim=0, unbiased=False).mean() * features.shape[1] ** 0.5
 
 
 @torch.no_grad()
