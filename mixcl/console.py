@@ -30,7 +30,6 @@ COMMANDS = {
     'print-config': 'Print a config as it resolves',
     'doctor': 'Check an installation: what is there, what is missing, and which command fixes it',
     'check-config': 'Check a config as a training run does before it touches data or a GPU',
-    'complexity': 'Measure what a training iteration of a config costs, beside the numbers of the papers',
     'quickstart': "Pretrain PatchMix on scikit-learn's digits and show what it learnt, in a few minutes",
     'test': 'Evaluate a checkpoint as its config says',
     'verify-data': 'Read every image of a folder, or of all data sets of a config, before a run does',

@@ -23,7 +23,8 @@ UNUSED = dict(
     mmdet=('mmpretrain.models.utils.res_layer_extra_norm',),
 )
 """Packages that take seconds to import, and the modules that import them if they are installed: ``transformers`` for
-Adafactor, which torch has, too, and for texts; ``mmdet`` for a part of detectors, which ``mixcl.detection`` imports."""
+Adafactor, which torch has, too, and for texts; ``mmdet`` for a part of detectors, which ``mixcl.detection`` imports.
+Without both, ``import mixcl.apis.training`` takes 8.6 s of CPU time in place of 15.9 (means of 5, transformers 5)."""
 
 NEW_OBJECTS = 10_000
 """Number of new objects after which Python collects garbage; its default of 700 takes a sixth of our import time."""

@@ -12,7 +12,6 @@ from tools.command import ENVIRONMENT, ROOT
 
 from mixcl import console
 from mixcl.doctor import check_detection, check_package
-from mixcl.engine.hooks.environment_hook import source_state
 
 
 def test_the_report_of_this_installation(capsys: pytest.CaptureFixture) -> None:
@@ -52,14 +51,3 @@ def test_operators_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr('mmcv.ops.nms', broken)
     state, _, sentence = check_detection()
     assert state == 'note' and 'make det' in sentence
-
-
-def test_the_state_of_the_source(tmp_path: Path) -> None:
-    assert source_state(tmp_path) == {}
-    git = ['git', '-C', str(tmp_path), '-c', 'user.name=a', '-c', 'user.email=a@b']
-    for arguments in (['init', '-q'], ['commit', '-q', '--allow-empty', '-m', 'first']):
-        subprocess.run([*git, *arguments], check=True)
-    (tmp_path / 'new.txt').touch()
-    state = source_state(tmp_path)
-    assert len(state['commit']) == 40
-    assert state['changed'] == ['?? new.txt']

@@ -9,7 +9,6 @@ default_hooks = dict(
     nonfinite=dict(type='NonFiniteHook', policy='raise'),
     throughput=dict(type='ThroughputHook'),
     health=dict(type='HealthHook'),
-    environment=dict(type='EnvironmentHook'),
 )
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
 env_cfg = dict(

@@ -53,7 +53,8 @@ def run(cfg: Config, asked: Options) -> Runner:
     with allow_pickle(asked.allow_pickle):
         runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
         own = innermost(cfg.train_dataloader.dataset)
-        if asked.data or (kind_of(own) == 'ImageFolder' and runner.rank == 0):
+        user_owned = bool(asked.data) or kind_of(own) == 'ImageFolder'
+        if user_owned and runner.rank == 0:
             found = cfg.get('found_images') or f'folder:{own.data_root}: {survey(own)}'
             runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
         if not torch.cuda.is_available():
@@ -63,10 +64,10 @@ def run(cfg: Config, asked: Options) -> Runner:
                 runner.register_hook(ForecastHook())
         if asked.smoke and runner.rank == 0:
             _preview(runner)
-        if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
+        if (runner.val_loop is None or user_owned) and hasattr(unwrapped(runner.model), 'encoder_names'):
             from mixcl.apis.learnt_hook import LearntHook  # it imports figures
 
-            runner.register_hook(LearntHook())  # in place of kNN
+            runner.register_hook(LearntHook())
         runner.train()
         return runner
 

@@ -20,19 +20,46 @@ from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, 
 from mixcl.setting_ranges import wrong_values
 from mixcl.weights.checkpoint import is_trusted
 
-LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
-"""Libraries that register more than anyone asked for. Other registered classes were imported by the user's config."""
+BUILDABLE = {library: frozenset(names.split()) for library, names in dict(
+    mmpretrain="""
+        AlexNet BEiTViT CSPDarkNet CSPResNeXt CSPResNet Conformer ConvMixer ConvNeXt DaViT DeiT3 DenseNet
+        DistilledVisionTransformer EdgeNeXt EfficientFormer EfficientNet EfficientNetV2 HRNet HiViT HorNet InceptionV3
+        LeNet5 LeViT MAEHiViT MAEViT MViT MixMIMTransformer MlpMixer MoCoV3ViT MobileNetV2 MobileNetV3 MobileOne
+        MobileViT PCPVT PoolFormer PyramidVig RIFormer RegNet RepLKNet RepMLPNet RepVGG Res2Net ResNeSt ResNeXt ResNet
+        ResNetV1c ResNetV1d ResNet_CIFAR RevVisionTransformer SEResNeXt SEResNet SVT ShuffleNetV1 ShuffleNetV2
+        SimMIMSwinTransformer SwinTransformer SwinTransformerV2 T2T_ViT TIMMBackbone TNT TinyViT VAN VGG ViTEVA02 ViTSAM
+        Vig VisionTransformer XCiT
+        ImageClassifier MAE MoCoV3 SimMIM
+        ClsBatchNormNeck DenseCLNeck GeneralizedMeanPooling GlobalAveragePooling HRFuseScales LinearNeck
+        MAEPretrainDecoder MoCoV2Neck NonLinearNeck SimMIMLinearDecoder SwAVNeck
+        ArcFaceClsHead CSRAClsHead ClsHead ConformerHead DeiTClsHead EfficientFormerClsHead LeViTClsHead LinearClsHead
+        MAEPretrainHead MultiLabelClsHead MultiLabelLinearClsHead MultiTaskHead SimMIMHead StackedLinearClsHead
+        VisionTransformerClsHead
+        AsymmetricLoss CosineSimilarityLoss CrossCorrelationLoss CrossEntropyLoss FocalLoss LabelSmoothLoss
+        PixelReconstructionLoss RegressionLoss SeesawLoss SwAVLoss
+        ClsDataPreprocessor SelfSupDataPreprocessor TwoNormDataPreprocessor GRN LN2d ShiftWindowMSA
+        AutoAugment AutoContrast BEiTMaskGenerator Brightness ColorJitter ColorTransform Contrast Cutout
+        EfficientNetCenterCrop EfficientNetRandomCrop Equalize GaussianBlur Invert Lighting MAERandomResizedCrop
+        MultiView NumpyToPIL PILToNumpy PackInputs Posterize RandAugment RandomCrop RandomErasing RandomResizedCrop
+        RandomResizedCropAndInterpolationWithTwoPic RandomTranslatePad ResizeEdge Rotate Sharpness Shear
+        SimMIMMaskGenerator Solarize SolarizeAdd ToNumpy ToPIL Translate Transpose""",
+    mmcv="""
+        Clamp Clip ContextBlock Conv Conv2dAdaptivePadding ConvAWS ConvModule ConvTranspose2d ConvWS DropPath Dropout
+        FFN GeneralizedAttention HSigmoid MultiheadAttention NonLocal2d Swish deconv pixel_shuffle
+        CenterCrop Compose ImageToTensor LoadImageFromFile Normalize Pad RandomApply RandomChoice RandomChoiceResize
+        RandomFlip RandomGrayscale RandomResize Resize ToTensor""",
+    mmengine='BaseDataPreprocessor ImgDataPreprocessor',
+    torch="""
+        BN BN1d BN2d Conv1d Conv2d ELU GELU GN HSwish IN IN1d IN2d LN LeakyReLU PReLU RReLU ReLU ReLU6 SiLU Sigmoid Tanh
+        bilinear nearest reflect replicate zero""",
+).items()}  # fmt: skip
+"""Registered names of other libraries' classes that any file may build, by the library of the class: backbones,
+algorithms, necks, heads, losses, preprocessors and layers, transforms. They open no file or address that a word names.
+Others do: ``VQAGenerationHead`` unpickles its ``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's
+take ``trust_remote_code``."""
 
-HARMLESS = re.compile(
-    r'mixcl\.|torch\.nn\.|mmengine\.model\.|mmcv\.(cnn|transforms)\.'
-    r'|mmpretrain\.datasets\.transforms\.'
-    r'|mmpretrain\.models\.(backbones|necks|losses|selfsup\.(mae|mocov3|simmim))'
-    r'|mmpretrain\.models\.(classifiers\.image|utils\.(attention|norm|data_prep))'
-    r'|mmpretrain\.models\.heads\.(cls|conformer|deit|efficientformer|levit|linear)'
-    r'|mmpretrain\.models\.heads\.(mae|margin|multi|simmim|stacked|vision_tran)'
-)
-"""Modules of these libraries whose classes open no file or address that a word names. Others do: ``VQAGenerationHead``
-unpickles its ``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's take ``trust_remote_code``."""
+LIBRARIES = {*BUILDABLE, 'functools', 'mmdet', 'timm', 'torchvision', 'transformers'}
+"""Libraries that register more than anyone asked for. Other classes are mixcl's, or imported by the user's config."""
 
 NAMING = frozenset({'type', 'resize_type', 'conv_type', 'norm_layer'})
 """Keys whose values are looked up in a registry, and imported if the registry does not have them."""
@@ -44,8 +71,8 @@ REACHING = frozenset({'backend_args', 'file_client_args'})
 """Arguments that choose how files are opened; one of mmengine's backends imports a module from any given folder."""
 
 BUILDERS: dict[Any, Registry] = dict(
-    mixer=MIXERS, share=SHARES, objective=LOSSES, target=TARGET_ENCODERS, terms=NEGATIVES, dataset=DATASETS,
-    pipeline=TRANSFORMS,
+    mixer=MIXERS, share=SHARES, objective=LOSSES, target=TARGET_ENCODERS, terms=NEGATIVES, negatives=NEGATIVES,
+    dataset=DATASETS, pipeline=TRANSFORMS,
 )  # fmt: skip
 """Registries by the keys whose values they build, if not the registry of the part around them."""
 
@@ -168,8 +195,8 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
     while asked is not None:
         asked.import_from_location()
         if rest in asked.module_dict:
-            module = str(getattr(asked.module_dict[rest], '__module__', 'functools'))
-            return not LIBRARIES.match(module) or HARMLESS.match(module) is not None
+            library = str(getattr(asked.module_dict[rest], '__module__', 'functools')).partition('.')[0]
+            return library not in LIBRARIES or rest in BUILDABLE.get(library, ())
         asked = asked.parent
     return False
 

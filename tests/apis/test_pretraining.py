@@ -114,6 +114,17 @@ def test_rate_and_seed_are_those_that_are_given(photos: Path, checkpoint: Path, 
     assert ', seed 7, ' in logged(checkpoint.parent)
 
 
+def test_a_run_on_folders_that_are_classes_says_their_accuracy_and_what_was_learnt(
+    photos: Path, tmp_path: Path
+) -> None:
+    for number, path in enumerate(sorted(photos.glob('*.png'))):
+        folder = tmp_path / 'photos' / 'ab'[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder)
+    log = logged(tiny(tmp_path / 'photos', tmp_path / 'run').parent)
+    assert re.search(r'knn\d+_top1', log) and re.search(r'encoder learnt:\n  at the start: .*\n  now: ', log)
+
+
 def test_a_list_of_files_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"a line each, and give data='list:files\.txt'"):
         pretrain(['a.png', 'b.png'], tmp_path)

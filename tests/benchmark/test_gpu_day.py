@@ -12,7 +12,6 @@ import torch
 from tools.command import ENVIRONMENT, ROOT
 from torch.autograd import DeviceType
 
-from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.recipes.prepared import prepared
 from tools.benchmark import gpu_day
 from tools.benchmark.gpu_day import Day
@@ -21,6 +20,7 @@ sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import gpu_counts
 from gpu_items import ITEMS
 from gpu_profile import idle_share
+from synthetic import SyntheticIteration, count_flops
 
 sys.path.pop()  # for these imports alone
 

@@ -10,13 +10,13 @@ import torch
 from tools.command import ROOT
 from tools.in_process import run_as_given
 
-from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.errors import UserError
 from mixcl.recipes.prepared import prepared
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from plain_step import stepper
 from step import specification
+from synthetic import SyntheticIteration, count_flops
 
 sys.path.pop()  # for these imports alone
 

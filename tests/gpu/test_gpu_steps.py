@@ -10,10 +10,10 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
-from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.compiling import compile_blocks
 from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
+from tools.benchmark.synthetic import SyntheticIteration
 
 pytestmark = pytest.mark.gpu
 

@@ -13,10 +13,10 @@ MOCO = 'configs/mocov2/r50_in1k.py'
 
 
 def test_a_sound_config(capfd: pytest.CaptureFixture) -> None:
-    assert run_here(TOOL, DIGITS, '--processes', 2, options=['schedule.epochs=3']) == 0
+    assert run_here(TOOL, DIGITS, '--processes', 2, '--cost', options=['schedule.epochs=3']) == 0
     output = capfd.readouterr().out
     assert output.splitlines()[-1] == 'a run could start'
-    assert 'on each of 2 process(es)' in output
+    assert 'on each of 2 process(es)' in output and 'encoder passes per image and step: 2 with gradient, 3' in output
     assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in output
 
 

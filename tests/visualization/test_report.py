@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from own_sources import photo, write_folder
@@ -71,8 +72,7 @@ def test_everything_of_a_run_is_on_one_page_that_needs_no_other(written: Path, r
     assert addresses and all(address.startswith(('data:image/', '#s')) for address in addresses)
     assert len([address for address in addresses if address.startswith('data:image/png')]) == 4
     texts = '\n'.join(text for _, text in page.texts)
-    data = json.loads((run / 'environment.json').read_text())['train_data']
-    assert data['images']['number'] == data['samples'] and len(data['images']['digest']) == 64
+    assert '  # seed 7' in texts and torch.__version__ in page.of('td')
     assert 'each mixture of view2 is pulled to view1 of the images that it is made of' in texts
     assert f'mixcl.load_backbone({str(run)!r})' in texts and 'could not be shown' not in texts
 
@@ -90,9 +90,9 @@ def start(folder: Path, name: str, *steps: int, warning: str = '') -> None:
     (folder / name / 'vis_data/scalars.json').write_text('\n'.join(map(json.dumps, lines)) + '\n')
     cfg = run_config(folder, train_cfg__max_epochs=9)
     (folder / name / 'vis_data/config.py').write_text(Config(cfg.to_dict() | dict(model=cfg.model)).pretty_text)
-    (folder / name / 'environment.json').write_text(json.dumps(dict(command=['mixcl train', 'a b', name], seed=3)))
     said = f'2026/01/01 00:00:00 - mmengine - WARNING - {warning}\n' if warning else ''
-    (folder / name / f'{name}.log').write_text(f'2026/01/01 00:00:00 - mmengine - INFO - begins\n{said}')
+    begins = f"2026/01/01 00:00:00 - mmengine - INFO - how to repeat this run:\n  mixcl train 'a b' {name}\n"
+    (folder / name / f'{name}.log').write_text(begins + said)
 
 
 def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> None:
@@ -103,11 +103,12 @@ def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> Non
     (tmp_path / 'run/4/vis_data/config.py').write_text('model = None')  # left by a test, or a start that was refused
     assert [folder.name for folder in RunRecord(tmp_path / 'run', '').starts] == ['2', '3']
     page = Page(write_report([tmp_path / 'run'], tmp_path / 'report.html'))
-    assert page.of('h2') == page.of('a') == [*HEADINGS, 'Left out']
+    assert page.of('h2') == page.of('a') == [*HEADINGS[:5], HEADINGS[6], 'Left out']
     assert page.of('li')[0] == 'step 2: the features lie in 1 dimensions'
     assert {'4 epochs of 9: it has not finished', '4.0 minutes, 2 start(s)'} <= set(page.of('td'))
     assert any(text.startswith("mixcl train 'a b' 2") for text in page.of('pre'))
-    told = page.of('li')[-1]
+    *_, told, system = page.of('li')
+    assert system == 'Environment: the log does not say the environment'
     assert told.startswith(f'{", ".join([*OF_MODELS, "How to load"])}: ') and 'holds no checkpoint of a run' in told
 
 

@@ -14,8 +14,8 @@ from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
-from mixcl.weights import backbone_config, checked_part, checked_run, checkpoint
-from mixcl.weights.stored_parts import LEFT_OUT
+from mixcl.weights import allow_pickle, backbone_config, checked_part, checked_run
+from mixcl.weights.stored_parts import BUILDABLE, LEFT_OUT
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
@@ -36,7 +36,12 @@ def test_what_our_configs_build_passes() -> None:
 
 
 def test_what_the_figures_of_a_run_build_passes() -> None:
-    for name in ('mixco/r18_tinyimagenet_mocov2', 'patchmix/vit-s16_in1k', 'dino/vit-s16_in1k', 'bsim/r50_in1k_byol'):
+    for name in (
+        'mixco/r18_tinyimagenet_mocov2',
+        'patchmix/vit-s16_in1k',
+        'dino/vit-s16_in1k',
+        'mochi/vit-s16_in1k_mocov3',
+    ):
         cfg = copy.deepcopy(prepared(CONFIGS / f'{name}.py'))
         found = checked_run(cfg.to_dict(), 'a.pth')
         assert found.model.mixer == cfg.model.get('mixer') if 'mixer' in cfg.model else 'mixer' not in found.model
@@ -59,6 +64,14 @@ def test_first_weights_and_training_are_left_out() -> None:
     assert found == dict(type='mmpretrain.ImageClassifier', backbone=BACKBONE)
 
 
+def test_every_name_of_the_list_is_that_of_a_class_of_its_library() -> None:
+    for library, names in BUILDABLE.items():
+        for name in names:
+            scopes = [f'{library}.{name}', name] if library == 'mmpretrain' else [name, f'mmengine.{name}']
+            found = [each for kind in scopes for r in (MODELS, TRANSFORMS) if (each := r.get(kind))]
+            assert any(each.__module__.partition('.')[0] == library for each in found), name
+
+
 ATTACKS = (
     dict(type='evil.run'),
     dict(type='os.system', command='x'),
@@ -69,6 +82,9 @@ ATTACKS = (
     dict(type='LoadImage'),
     dict(type='mmpretrain.HuggingFaceClassifier', model_name='a', trust_remote_code=True),
     dict(type='mmpretrain.VQAGenerationHead', answer_list_path='a.pkl'),
+    dict(type='mmpretrain.LAD', teacher_config='a.py'),
+    dict(type='mmpretrain.MultiModalDataPreprocessor'),  # registered, harmless, and nothing of ours
+    dict(type='functools.partial'),
     dict(BACKBONE, _scope_='evil'),
     dict(BACKBONE, norm_cfg=dict(type='evil.run')),
     dict(type='TimmBackbone', name='hf-hub:evil/evil'),
@@ -103,10 +119,10 @@ def test_attacks_by_transforms() -> None:
             checked_part([attack], TRANSFORMS, 'a.pth', 'pipeline')
 
 
-def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, '_pickle_allowed', True)
-    for attack in ATTACKS:
-        assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
+def test_files_that_are_trusted_may_do_anything() -> None:
+    with allow_pickle():
+        for attack in ATTACKS:
+            assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
 
 
 @pytest.mark.parametrize(

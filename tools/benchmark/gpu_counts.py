@@ -21,13 +21,13 @@ from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
+from synthetic import SyntheticIteration
 from torch import Tensor
 from torch.optim import optimizer
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from mixcl.apis.complexity import SyntheticIteration
 from mixcl.backbones import transformer_block
 from mixcl.engine.hooks.health.throughput import flop_counter
 from mixcl.recipes.prepared import prepared

@@ -29,10 +29,10 @@ from mmengine.runner import Runner
 from plain_step import stepper
 from sklearn.datasets import load_sample_images
 from step import specification
+from synthetic import SyntheticIteration
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.compiling import compile_blocks
 from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.engine.runners.launch import build_runner

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 from mixcl_step import BACKWARD, watch_parts
+from synthetic import SyntheticIteration
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, record_function
 from torch.profiler import profile as torch_profile
-
-from mixcl.apis.complexity import SyntheticIteration
 
 KINDS = {
     'attention': 'flash|fmha|attention|sdpa',

@@ -26,10 +26,10 @@ from typing import IO, Any
 
 import torch
 from mmengine.config import Config, ConfigDict
+from synthetic import SyntheticIteration, count_flops
 from turns import common_options, keep_rows
 
 from mixcl import machine
-from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.engine.hooks.health.throughput import peak_flops
 from mixcl.engine.runners.trial_step import synthetic_images
 from mixcl.errors import UserError, reported_to_user

@@ -2,7 +2,6 @@
 
 from mixcl.engine.hooks.banner import BannerHook
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
-from mixcl.engine.hooks.environment_hook import EnvironmentHook
 from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook, FrozenPrototypesHook, ParameterClipHook
 from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
 from mixcl.engine.hooks.online_probe import OnlineProbe

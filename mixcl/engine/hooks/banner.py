@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from typing import Any
 
 from mmengine.config import Config
 from mmengine.hooks import Hook
@@ -30,11 +31,10 @@ class BannerHook(Hook):
         lines = [
             _batch_line(runner, batch),
             _learning_rate_line(runner, batch * runner.world_size),
-            _parameter_line(model, runner.optim_wrapper.optimizer),
+            parameter_line(model, runner.optim_wrapper.optimizer),
         ]
         if hasattr(model, 'passes_per_image'):
-            with_gradient, without = model.passes_per_image()
-            lines.append(f'encoder passes per image and step: {with_gradient} with gradient, {without} without')
+            lines.append(passes_line(model))
             if unnamed := sorted(set(model.recipe.source) - model.stream_names):
                 everything = '; nothing is mixed' if len(unnamed) == len(model.recipe.source) else ''
                 lines.append(f'not built, since no row of model.terms uses them: {", ".join(unnamed)}{everything}')
@@ -88,7 +88,8 @@ def batch_note(cfg: Config, images: int, rate: float) -> str:
     return note
 
 
-def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
+def parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
+    """Say how many parameters a model trains, and what memory they take in training."""
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     parts = list(model.get_submodule('backbone').parameters())
     backbone = sum(p.numel() for p in parts if p.requires_grad)
@@ -100,6 +101,12 @@ def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
         + (f' beside {frozen / 1e6:.2f} M that are frozen' if frozen else '')
         + f'; all weights, gradients and the optimiser take {memory} of memory, activations more'
     )
+
+
+def passes_line(model: Any) -> str:
+    """Say how often a step encodes an image."""
+    with_gradient, without = model.passes_per_image()
+    return f'encoder passes per image and step: {with_gradient} with gradient, {without} without'
 
 
 def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:

@@ -17,7 +17,8 @@ def checkpoint_activations(model: nn.Module, names: str | Sequence[str]) -> None
     """Make parts of a model keep only their inputs ("Training Deep Nets with Sublinear Memory Cost", 2016).
 
     Losses, gradients and batch-norm statistics do not change. (mmengine's own switch lets running statistics see
-    every batch twice, and gives no gradient to a part whose inputs have none.)
+    every batch twice, and gives no gradient to a part whose inputs have none; torch's wrappers rename parameters, by
+    whose names weight decay and layer decay go.)
 
     Args:
         names: names of modules, such as ``'backbone.layers'``; a module list or sequence stands for its members.

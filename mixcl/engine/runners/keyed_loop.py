@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NoReturn
 
-from mmengine.dist import barrier, get_rank, get_world_size
+from mmengine.dist import barrier, get_rank, get_world_size, is_main_process
 from mmengine.runner import BaseLoop, EpochBasedTrainLoop, IterBasedTrainLoop, Runner
 from torch import nn
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import StepKey
 from mixcl.datasets import KeyedSampler
-from mixcl.datasets.image_digest import image_digest
+from mixcl.datasets.image_digest import image_digest, write_names
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.runners.data_workers import NoBatch, kill_workers, shield_workers
@@ -59,6 +59,8 @@ class KeyedSteps(BaseLoop):
         """
         # A run that was started without a seed continues with the seed of its checkpoint.
         self._sampler.seed = self.runner.seed
+        if is_main_process():
+            write_names(self.runner.work_dir, self.dataloader.dataset)
         for name in ('dataloader', 'bank_dataloader'):
             if hasattr(self.runner.val_loop, name):
                 shield_workers(getattr(self.runner.val_loop, name), self._is_asked)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
+from mmengine.dist import is_main_process
 from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmpretrain.models import BaseClassifier
@@ -17,6 +18,7 @@ from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.hook_states import HookStates
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.runners.data_workers import watched
+from mixcl.engine.runners.repeating import how_to_repeat
 from mixcl.faults import noting_run
 from mixcl.heads.sync_batch_norm import has_batch_norm
 from mixcl.machine import cpu_cores
@@ -89,6 +91,8 @@ class QuietRunner(Runner):
         self.register_hook(HookStates())
 
     def train(self) -> nn.Module:
+        if is_main_process():
+            self.logger.info(how_to_repeat(self.seed))
         with closing_progress(), without_warnings_of_others(), noting_run(self.log_dir, self._saved):
             return super().train()
 

@@ -62,17 +62,21 @@ def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
 
 
 def _losses(model: Learner, cfg: Config, processes: int) -> None:
+    if batch := trial_batch(cfg, model, processes):
+        model.begin_step(StepKey(0, 0, 0))
+        with torch.no_grad():
+            model(**model.data_preprocessor(batch, True), mode='loss')
+
+
+def trial_batch(cfg: Config, model: Learner, processes: int) -> dict | None:
+    """Return a batch of two synthetic images, or of as few as the model takes; None if it takes only large batches."""
     loader = cfg.train_dataloader
     views, most = loader.dataset.get('views', 'pillow'), loader.batch_size * processes
     batch = synthetic_batch(cfg, model, min(2, most), views)
     size = min(2, most) if most < 3 else _smallest(model, [crops[0] for crops in batch['inputs']], most)
     if size is None:
-        return
-    if size > 2:
-        batch = synthetic_batch(cfg, model, size, views)
-    model.begin_step(StepKey(0, 0, 0))
-    with torch.no_grad():
-        model(**model.data_preprocessor(batch, True), mode='loss')
+        return None
+    return synthetic_batch(cfg, model, size, views) if size > 2 else batch
 
 
 def _smallest(model: Learner, crops: list[Tensor], most: int) -> int | None:

@@ -1,8 +1,10 @@
 """Facts about a run and its results, in words and tables."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 from mixcl.engine.hooks import HealthHook
@@ -14,7 +16,10 @@ from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
 from mixcl.shipped import known_configs, name_of
 from mixcl.visualization.curves import points_of
-from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
+from mixcl.visualization.report.run_record import BANNER, REPEATED, SYSTEM, WARNED, RunRecord
+
+SHOWN = re.compile(r'^ +(sys\.platform|Python|PyTorch|GPU [\d,]+|seed|GPU number): (.*)$', re.M)
+"""Lines on the environment that are not folded."""
 
 QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
 """Rows of the quick start's table, and prefixes of their names in its ``results.json``."""
@@ -167,24 +172,31 @@ def _folded(title: str, text: str) -> Block:
 
 
 def environment(run: RunRecord) -> list[Block]:
-    """Show the run's environment."""
-    found: Mapping[str, Any] = run.environment(-1)
-    packages, source, system = found.get('packages', {}), found.get('source'), found.get('system', {})
-    rows = [[name, system[name]] for name in ('Python', 'PyTorch', 'GPU 0', 'sys.platform') if name in system]
-    rows += [[name, str(found.get(name))] for name in ('time', 'world_size', 'seed')]
-    rows += [['images', str((found.get('train_data') or {}).get('samples'))]]
-    rows += [['source code', f'{source["commit"]} and {len(source["changed"])} changed files']] if source else []
-    return [Block('table', rows), _folded('All packages', '\n'.join(f'{one}=={packages[one]}' for one in packages))]
+    """Show the environment of the last start, as its log says it.
+
+    Raises:
+        UserError: if the log does not say it.
+    """
+    found = SYSTEM.findall(run.log)
+    if not found:
+        raise UserError('the log does not say the environment')
+    return [
+        Block('table', [list(row) for row in SHOWN.findall(found[-1])]),
+        _folded('All that the log says', found[-1]),
+    ]
 
 
 def reproduction(run: RunRecord) -> list[Block]:
-    """Show the command that trained the run."""
-    found = run.environment(0)
-    first, *words = found['command']
-    checkout = f'git checkout {found["source"]["commit"]}\n' if found.get('source') else ''
-    start = first if first.startswith('mixcl ') else f'python {shlex.quote(first)}'
-    note = f'All random numbers follow from seed {found.get("seed")}; other machines and packages may round otherwise.'
-    return [Block('code', f'{checkout}{start} {shlex.join(words)}'), Block('text', note)]
+    """Show the command of the first start.
+
+    Raises:
+        UserError: if the log does not say it.
+    """
+    found = REPEATED.search(run.log)
+    if not found:
+        raise UserError('the log does not say how to repeat the run')
+    note = 'All random numbers follow from the seed; other machines and packages may round otherwise.'
+    return [Block('code', dedent(found[1])), Block('text', note)]
 
 
 def loading(run: RunRecord) -> list[Block]:

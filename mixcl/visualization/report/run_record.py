@@ -1,8 +1,6 @@
 """Contents of the folder of a run."""
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +18,8 @@ WARNED = re.compile(r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (.*)$', re.M
 """Pattern of a warning in a log file."""
 
 BANNER = re.compile(r' - this run, in .*\n((?:  .*\n)+)')
+REPEATED = re.compile(r' - how to repeat this run:\n((?:  .*\n)+)')
+SYSTEM = re.compile(r'^System environment:\n(.*?)^-{9,}$', re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,6 @@ class RunRecord:
     def trained(self) -> Pictured:
         """Model of the newest checkpoint, and its images."""
         return read_pictured(str(self.folder), self.named, data_root=self.data_root, source=self.source)
-
-    def environment(self, start: int) -> Mapping[str, Any]:
-        """Return the environment of a start, by its number."""
-        path = self.starts[start] / 'environment.json'
-        if path.is_file():
-            return json.loads(path.read_text(encoding='utf-8'))
-        raise UserError(f'{path}, which records the command and the machine, is missing')
 
     @cached_property
     def log(self) -> str:

@@ -8,8 +8,8 @@ import torch
 from engine.tiny_runs import run_config, trained
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
-from mixcl.apis.complexity import activation_bytes
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.step_cost import activation_bytes
 from mixcl.randomness import seed_global_generators
 
 BATCH = 8

@@ -1,6 +1,0 @@
-"""``mixcl complexity`` as a script."""
-
-from mixcl.console import run
-
-if __name__ == '__main__':
-    run('complexity')
