@@ -1,4 +1,4 @@
-"""Places of a config's data, annotations and weights: setting and checking them before any expensive work."""
+"""Check of the places of a config's data, annotations and weights, before any expensive work."""
 
 from collections.abc import Iterator, Mapping
 from filecmp import cmp
@@ -17,21 +17,6 @@ EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
 """Sections with metrics. Those of detection read an annotation file in a data set's root."""
 
 
-def set_data_root(cfg: Config, root: str) -> None:
-    """Set the root of all data sets and the files of metrics, in place; raises UserError if no data set has a root."""
-    nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
-    if not nodes:
-        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
-    old_roots = {FilePath(node['data_root']) for node in nodes if node['data_root']}
-    for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
-        if isinstance(metric, dict) and metric.get('ann_file'):
-            file = FilePath(metric['ann_file'])
-            for old in sorted(old_roots & set(file.parents))[-1:]:  # the innermost
-                metric['ann_file'] = str(root / file.relative_to(old))
-    for node in nodes:
-        node['data_root'] = root
-
-
 def check_data_roots(cfg: Config) -> None:
     """Check that the folders of all data sets that a run will load exist and are not empty.
 
@@ -41,7 +26,7 @@ def check_data_roots(cfg: Config) -> None:
         UserError: names the first folder that is missing or empty, or file of CIFAR that is missing or altered.
     """
     checked: set[tuple[str, str]] = set()
-    for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+    for path, node in with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         root = node['data_root']
         if not root or '://' in str(root):
             continue
@@ -115,5 +100,6 @@ def data_sets(cfg: Config) -> Iterator[Any]:
             yield node
 
 
-def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+def with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Yield the place and the config of every data set that has a root."""
     return ((path, node) for path, node in walk(sections) if isinstance(node, Mapping) and 'data_root' in node)

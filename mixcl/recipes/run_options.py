@@ -1,4 +1,4 @@
-"""Options of how a config is run: initial weights, precision, cached photos, time and processes."""
+"""Options of how a made config is run, in place: its name, initial weights, precision, time and processes."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def use_mixed_precision(cfg: Config) -> None:
 
 
 def use_name(cfg: Config, name: str | None, data: str | None) -> None:
-    """Note the name of a run as ``run_name``, in place; without one, that of its config says what ``data`` are.
+    """Note the name of a run as ``run_name``; without one, that of its config says what ``data`` are.
 
     Raises:
         UserError: if the name cannot stand in a title.
@@ -56,23 +56,18 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
         raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
     hooks = list(cfg.get('custom_hooks') or [])
     own = [hook for hook in hooks if kind_of(hook) == 'PretrainedBackboneHook']
-    others = [hook for hook in hooks if hook not in own]
-    if str(checkpoint) == RANDOM:
-        cfg.custom_hooks = others
-        return
     settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
     preferred = (cfg.get('protocol') or {}).get('encoder')
     chosen = encoder or (('target', 'online') if preferred == 'target' else 'online')
-    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}]
+    loading = {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}
+    cfg.custom_hooks = [*(hook for hook in hooks if hook not in own), *([loading] if str(checkpoint) != RANDOM else [])]
 
 
 def limit_time(cfg: Config, duration: str) -> None:
     """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
 
-    A duration is made of whole days, hours, minutes and seconds in this order.
-
     Raises:
-        UserError: if it is no duration. Train loops that cannot end within an epoch take no ``max_seconds``.
+        UserError: if it is no duration: whole days, hours, minutes and seconds in this order.
     """
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
@@ -87,23 +82,16 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
     Raises:
         UserError: if not exactly the one that the config's model takes is given.
     """
-    kind = cfg.model.get('type')
     frozen = kind_of(cfg.model) == 'FrozenEncoder'
     unused = (checkpoint,) if frozen else (pretrained, encoder)
     if any(unused) or (pretrained if frozen else checkpoint) is None:
         wanted = '`pretrained=CHECKPOINT`' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
+        kind = cfg.model.get('type')
         raise UserError(f'{cfg.config_name} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
     if frozen:
         use_pretrained(cfg, str(pretrained), encoder)
     else:
         cfg.load_from = checkpoint
-
-
-def measure_in_bfloat16(cfg: Config) -> None:
-    """Encode under bfloat16 autocast; raises UserError if the config does not measure features."""
-    if kind_of(cfg.test_cfg) != 'FeatureLoop':
-        raise UserError(f'`amp` is for configs that measure features, but {cfg.config_name} has another test_cfg.type')
-    cfg.test_cfg.amp = True
 
 
 def use_launcher(cfg: Config, launcher: str) -> None:

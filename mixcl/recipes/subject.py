@@ -9,7 +9,7 @@ from mmengine.registry import Registry
 
 from mixcl.errors import UserError, as_user_error
 from mixcl.recipes.evaluations.recipes import data_of_name, family_of, find_recipe
-from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.images import image_pipeline
 from mixcl.recipes.paths import kind_of, preprocessors_of
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config

@@ -11,7 +11,7 @@ from mmengine.config import Config, DictAction
 
 from mixcl.recipes.evaluations.recipes import PROTOCOLS
 from mixcl.recipes.making import made
-from mixcl.recipes.options import override_facts
+from mixcl.recipes.overrides import override_facts
 from mixcl.recipes.reading import read_config
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from mmengine.config import Config
 from mmpretrain.datasets import CIFAR10
 
 from mixcl.errors import UserError
-from mixcl.recipes.data_roots import check_data_roots, check_files, check_metric_files, set_data_root
+from mixcl.recipes.data_roots import check_data_roots, check_files, check_metric_files
+from mixcl.recipes.sections_only import set_data_root
 
 
 def config(train: object = 'a', bank: object = 'b') -> Config:
