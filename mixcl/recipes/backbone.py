@@ -28,10 +28,8 @@ OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')
 def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     """Replace the backbone, with images of another size if one is given; crops follow its patches.
 
-    Optimiser and schedule stay, but AdamW spares what the new backbone spares.
-
-    Raises:
-        UserError: if there is no such backbone, or the method masks tokens of its own.
+    Optimiser and schedule stay, but AdamW spares what the new backbone spares. Raises UserError if there is no such
+    backbone, or the method masks tokens of its own.
     """
     if kind_of(cfg.model) in ('MAE', 'SimMIM'):
         raise UserError(
@@ -87,11 +85,7 @@ def _width(backbone: Any, name: str, cfg: Config) -> int:
 
 
 def backbone_config(name: str) -> dict[str, Any]:
-    """Return the config of the backbone named 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
-
-    Raises:
-        UserError: if the name has no such form; the message says which libraries have a model of that name.
-    """
+    """Return the config of a backbone: 'timm:NAME', 'torchvision:NAME', 'package.module:Class'; else UserError."""
     library, _, rest = name.partition(':')
     if rest:
         kinds = dict(timm='TimmBackbone', torchvision='TorchvisionBackbone')
@@ -108,9 +102,7 @@ def use_image_size(cfg: Config, size: int) -> None:
     """Train and evaluate on images of another size in pixels.
 
     The largest view gets this size. All others, also of evaluations, change in proportion, to multiples of the patches.
-
-    Raises:
-        UserError: if the patches do not divide the size.
+    Raises UserError if the patches do not divide the size.
     """
     patch = patch_of(cfg.model.backbone) or 1
     cfg.model.backbone.pop('img_size', None)  # follows

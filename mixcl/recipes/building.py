@@ -29,11 +29,7 @@ OF_OPTIMIZER = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accum
 
 
 def check_built(cfg: Config) -> nn.Module:
-    """Build everything that can be built without reading images, and return the model.
-
-    Raises:
-        UserError: for the first part that cannot be built.
-    """
+    """Build all that needs no images, and return the model; raises UserError for what cannot be built."""
     check_parts(cfg)
     hooks = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
     hooks |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}

@@ -84,11 +84,7 @@ def _trained(recipe: EvaluationRecipe, view: EvaluatedView, processes: int) -> d
 
 
 def _fit_classifier(model: dict[str, Any], size: int, classes: int) -> None:
-    """Fit the config of a classifier to images of a size: its backbone to these, its head to classes and backbone.
-
-    Raises:
-        UserError: if the backbone cannot be built, or the head is said to have another number of channels.
-    """
+    """Fit a classifier's backbone to images of a size, and its head to backbone and classes; else UserError."""
     holder, head = holder_of_backbone(model), model['head']
     holder['backbone'] = sections.sized(holder['backbone'], size)
     channels = channels_of(holder, size)

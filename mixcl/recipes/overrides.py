@@ -25,11 +25,7 @@ SAID_BY_FACTS = {
 
 
 def facts_and_sections(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide overrides by dotted names into those of facts, which come first, and those of sections, which come last.
-
-    Raises:
-        UserError: for a name that is neither, or a setting of a section that follows from a fact.
-    """
+    """Divide overrides into those of facts and those of sections; raises UserError for a name that is neither."""
     of_facts = {key: value for key, value in overrides.items() if key.partition('.')[0] in {*FACTS, 'model'}}
     of_sections = {key: value for key, value in overrides.items() if key not in of_facts}
     for key, value in of_sections.items():
@@ -52,11 +48,7 @@ def refuse_facts_in_sections(said: Mapping[str, Any]) -> None:
 
 
 def override_facts(cfg: Config, overrides: Mapping[str, Any]) -> None:
-    """Set facts by dotted names, as if the config said so.
-
-    Raises:
-        UserError: for what cannot be merged, or has no effect since the data say otherwise.
-    """
+    """Set facts by dotted names, as if the config said so; raises UserError for what would have no effect."""
     overrides = dict(overrides)
     if isinstance(overrides.get('data'), str):  # before what is said about the data one by one
         use_data_set(cfg, overrides.pop('data'))

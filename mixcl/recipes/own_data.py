@@ -77,13 +77,8 @@ def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
 def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str:
     """Make a recipe train on other images, in place; its views stay. With labels, kNN is measured.
 
-    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others.
-
-    Returns:
-        A sentence that says what was found.
-
-    Raises:
-        UserError: if the images cannot be read.
+    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Returns
+    a sentence that says what was found; raises UserError if the images cannot be read.
     """
     images = source_config(spec, data_root, dict(train_dataloader=dict(dataset=cfg.data.images)), labels)
     found = survey(images)

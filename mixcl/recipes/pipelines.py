@@ -15,11 +15,7 @@ CROP = dict(type='mmpretrain.RandomResizedCrop', backend='pillow')
 
 
 def views_of(recipe: Recipe) -> dict[str, View]:
-    """Return the views of a recipe by name, without those that are None; what suits the data comes before the method's.
-
-    Raises:
-        UserError: if a view says something that no view has, or there is none.
-    """
+    """Return the views of a recipe by name, with what suits the data in place of the method's; UserError for none."""
     data, pair = recipe.data, pair_settings(recipe.views)
     for name in data.views:
         typed(View, _said(data.views, name, 'data.views'), f'data.views.{name}')
@@ -71,11 +67,7 @@ def training_pipeline(recipe: Recipe, views: Mapping[str, View], patch_size: int
 
 
 def evaluated_view(recipe: EvaluationRecipe) -> EvaluatedView:
-    """Return the view of an evaluation, 'plain' where the data have none of its name.
-
-    Raises:
-        UserError: if no data have such a view, or it says what no view has.
-    """
+    """Return the view of an evaluation, 'plain' where the data have none of its name; UserError for an unknown one."""
     name, given, data = recipe.views, recipe.evaluated.views, recipe.data
     if name not in {*given, *VIEWS}:
         raise UserError(f'views={name!r} is no view of the data set{suggested(name, {*given, *VIEWS})}')

@@ -91,20 +91,12 @@ def prepared(
 
 
 def prepared_to_train(config: str | Path, options: Options) -> Config:
-    """Return the config of a training run, with all options.
-
-    Raises:
-        UserError: same as :func:`prepared`, and if the config trains nothing.
-    """
+    """Return the config of a training run, with all options; raises UserError as :func:`prepared` does."""
     return _prepared(config, options, of_run=_to_train)
 
 
 def prepared_to_test(config: str | Path, checkpoint: str | None, options: Options) -> Config:
-    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``.
-
-    Raises:
-        UserError: same as :func:`prepared`, and if the config tests nothing or the weights are not what it tests.
-    """
+    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``; UserError as above."""
     return _prepared(config, options, of_run=partial(_to_test, checkpoint=checkpoint))
 
 

@@ -29,11 +29,7 @@ def use_mixed_precision(cfg: Config) -> None:
 
 
 def use_name(cfg: Config, name: str | None, data: str | None) -> None:
-    """Note the name of a run as ``run_name``; without one, that of its config says what ``data`` are.
-
-    Raises:
-        UserError: if the name cannot stand in a title.
-    """
+    """Note the name of a run, else that of its config and data; raises UserError for one that is no title."""
     if name is not None and not (name.isprintable() and 0 < len(name.strip()) <= LONGEST_NAME):
         raise UserError(f'`name={name[:LONGEST_NAME]!r}` must have 1 to {LONGEST_NAME} printable characters')
     if name is not None or (data and cfg.get('config_name')):
@@ -44,10 +40,8 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     """Start a run's backbone from a checkpoint, or 'random' for none (``--pretrained``, ``--encoder``).
 
     A ``PretrainedBackboneHook`` in the config keeps its other settings. The encoder is 'online' or 'target', or None
-    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder.
-
-    Raises:
-        UserError: if the model has no backbone, or the config already loads another checkpoint.
+    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder. Raises UserError
+    if the model has no backbone, or the config already loads another checkpoint.
     """
     model = cfg.get('model') or {}
     if not model.get('backbone'):
@@ -64,11 +58,7 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
 
 
 def limit_time(cfg: Config, duration: str) -> None:
-    """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
-
-    Raises:
-        UserError: if it is no duration: whole days, hours, minutes and seconds in this order.
-    """
+    """End the run with a checkpoint after a ``duration`` such as 23h30m; raises UserError if it is none."""
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
     cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
@@ -77,11 +67,7 @@ def limit_time(cfg: Config, duration: str) -> None:
 
 
 def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
-    """Make a test load a whole checkpoint or, if it measures features, the backbone in one (``--pretrained``).
-
-    Raises:
-        UserError: if not exactly the one that the config's model takes is given.
-    """
+    """Make a test load a whole checkpoint, or the backbone in one; raises UserError for the wrong one."""
     frozen = kind_of(cfg.model) == 'FrozenEncoder'
     unused = (checkpoint,) if frozen else (pretrained, encoder)
     if any(unused) or (pretrained if frozen else checkpoint) is None:
@@ -95,11 +81,7 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
 
 
 def use_launcher(cfg: Config, launcher: str) -> None:
-    """Make a run join the processes that a launcher started (torchrun, SLURM); without GPUs through gloo.
-
-    Raises:
-        UserError: if the launcher's environment is missing, or cannot work without a GPU.
-    """
+    """Join the processes of a launcher, without GPUs by gloo; raises UserError if that cannot work here."""
     cfg.launcher = launcher
     if launcher == 'pytorch' and 'RANK' not in os.environ:
         raise UserError(
