@@ -110,8 +110,10 @@ def _prepared(
     cfg = read_config(config)
     if not options.labels and not options.data:
         raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
-    change = _made if has_facts(cfg) else _with_sections
-    cfg = change(cfg, options, processes or process_count(options.launcher))
+    if has_facts(cfg):
+        cfg = _made(cfg, options, processes or process_count(options.launcher))
+    else:
+        _use_sections(cfg, options)
     use_name(cfg, options.name, options.data)
     if of_run:
         cfg.work_dir = _work_dir(config, cfg, options)
@@ -178,8 +180,8 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
     return result
 
 
-def _with_sections(cfg: Config, options: Options, processes: int) -> Config:
-    """Apply options to a config that says no facts, of which little is known."""
+def _use_sections(cfg: Config, options: Options) -> None:
+    """Apply options to a config that says no facts, of which little is known, in place."""
     if {'schedule', 'optimizer'} <= cfg.keys():
         raise UserError(
             f'{cfg.config_name} says facts, but inherits no data: add one of mixcl::_base_/data/ to its _base_, or '
@@ -194,7 +196,6 @@ def _with_sections(cfg: Config, options: Options, processes: int) -> Config:
     import_modules(cfg)
     if options.data_root:
         set_data_root(cfg, options.data_root)
-    return cfg
 
 
 def _refuse_options_of_facts(options: Options, reason: str) -> None:
