@@ -31,7 +31,7 @@ def test_configs_of_other_kinds(capfd: pytest.CaptureFixture, tmp_path: Path) ->
 def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
     for arguments, option, message in (
         (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist.*; --no-data checks'),
-        ([DIGITS], 'optimizer.lr=-1', r'optimizer\.lr=-1 must be at least 0'),
+        ([DIGITS], 'optimizer.lr=-1', r'optimizer\.lr=-1 must be a finite number of at least 0'),
         ([MOCO, '--no-data', '--processes', 2**16], 'batch=131072', 'fewer than the .* keys of one step'),
         ([DIGITS], 'batch=2', 'cannot be mixed from the 2 images'),
         ([DIGITS], 'model.streams.mix2.keep=1.5', r'mix2 has keep=1\.5, but the share .* lies in \(0, 1\]'),
