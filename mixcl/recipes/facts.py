@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from mixcl.errors import UserError
-from mixcl.recipes.evaluations.recipes import PROTOCOLS
+from mixcl.recipes.recipe_table import PROTOCOLS
 from mixcl.recipes.typed import check_keys, slip_of, typed
 
 Step = str | dict
@@ -240,7 +240,7 @@ class EvaluationRecipe:
         statistics: what normalises the images: mean and std of the pretraining, those of the data, or the images' own.
         hooks: hooks of the recipe, by name.
         variants: changes for other backbones, data sets and shares of labels; see
-            :func:`~mixcl.recipes.evaluations.recipes.variant_of`.
+            :func:`~mixcl.recipes.recipe_table.variant_of`.
     """
 
     data: Data

@@ -1,7 +1,7 @@
 """Composition of the facts of an evaluation: a recipe, a variant of it, a data set's changes, and a backbone.
 
 Under ``configs/evaluation/``, a file of ``recipes/`` says how a protocol trains and measures, and names one of the
-``views`` of the images. Its ``variants`` are numbers for other backbones and data sets (:func:`.recipes.variant_of`).
+``views`` of the images. Its ``variants`` are numbers for other backbones and data sets (``recipe_table.variant_of``).
 A file of ``configs/_base_/data/`` says the rest: ``data``, and in ``evaluated`` what pretraining does not ask for. The
 user's own images (``--data folder:PATH``) take its place.
 """
@@ -16,7 +16,6 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.recipes.evaluations.adaptation import put_backbone
-from mixcl.recipes.evaluations.recipes import NUMBERS, OWN_DATA, family_of, find_recipe, parts_of_name, variant_of
 from mixcl.recipes.facts import FACTS, Evaluated
 from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.length import STRETCHED, stretch
@@ -24,6 +23,7 @@ from mixcl.recipes.overrides import merge
 from mixcl.recipes.own_data import reader_of, source_config, suggested_source, survey
 from mixcl.recipes.paths import RUNNER_KEYS, kind_of
 from mixcl.recipes.reading import data_file, read_config
+from mixcl.recipes.recipe_table import NUMBERS, OWN_DATA, family_of, find_recipe, parts_of_name, variant_of
 from mixcl.recipes.subject import Subject
 from mixcl.recipes.typed import typed
 from mixcl.shipped import shipped

@@ -17,7 +17,6 @@ from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots
 from mixcl.recipes.evaluating import channels_of
 from mixcl.recipes.evaluations.adaptation import put_classifier
 from mixcl.recipes.evaluations.composing import change, composed, short_name
-from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE, data_of
 from mixcl.recipes.images import image_size
 from mixcl.recipes.making import made
 from mixcl.recipes.overrides import facts_and_sections, merge
@@ -25,6 +24,7 @@ from mixcl.recipes.own_data import use_data_root
 from mixcl.recipes.paths import holder_of_backbone, walk
 from mixcl.recipes.read_only import read_only
 from mixcl.recipes.reading import has_facts, read_config
+from mixcl.recipes.recipe_table import PROTOCOLS, TABLE, data_of
 from mixcl.recipes.run_options import lengthen_process_timeout, use_launcher, use_mixed_precision
 from mixcl.recipes.subject import Subject
 from mixcl.registry import DATASETS, build
