@@ -21,8 +21,8 @@ from mdit_py_plugins.anchors import anchors_plugin
 
 from mixcl import console
 from mixcl.recipes.checking import check_config
-from mixcl.recipes.evaluations.recipes import data_of
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.recipe_table import data_of
 from mixcl.shipped import find_config, known_configs
 
 WITH_DETECTION = importlib.util.find_spec('mmdet') is not None

@@ -16,9 +16,8 @@ from mixcl.evaluation.results import stored_results, table
 from mixcl.files import folder_written_whole
 from mixcl.quiet_log import tell
 from mixcl.recipes.evaluations.adaptation import BATCH_NORMS
-from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.images import image_pipeline, image_size, output_size
 from mixcl.recipes.paths import preprocessors_of
-from mixcl.recipes.sizes import image_size, output_size
 from mixcl.recipes.subject import Subject, read_subject
 from mixcl.weights import RANDOM, load_encoder
 from mixcl.weights.export import WRITERS, Exported, Loading, Preprocessing, model_card

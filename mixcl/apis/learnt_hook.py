@@ -17,7 +17,7 @@ from mixcl.evaluation.small_data import untrained
 from mixcl.feature_statistics import effective_rank, uniformity
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
-from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.images import image_pipeline
 from mixcl.recipes.paths import innermost
 from mixcl.registry import HOOKS
 from mixcl.visualization.gallery import Gallery

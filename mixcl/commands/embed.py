@@ -66,7 +66,7 @@ def extract(args: Namespace) -> None:
     from mixcl.algorithms.checks import check_whole_patches
     from mixcl.datasets import KeyedDataset
     from mixcl.evaluation.feature_files import extract_to_files, open_folder
-    from mixcl.recipes.image_sources import config_images, source_images
+    from mixcl.recipes.images import config_images, source_images
     from mixcl.recipes.prepared import prepared
     from mixcl.recipes.subject import read_subject
 

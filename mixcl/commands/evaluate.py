@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 from mixcl.command_line import add_allow_pickle, add_config_option, add_launcher, add_overrides, arguments_of
 from mixcl.errors import with_options
-from mixcl.recipes.evaluations.recipes import PROTOCOLS
+from mixcl.recipes.recipe_table import PROTOCOLS
 
 AFTERWARDS = 'the same command continues with what is not finished (with --rerun it starts again)'
 

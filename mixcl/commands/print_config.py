@@ -18,7 +18,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.recipes.origin import origins
+    from mixcl.recipes.difference import origins
     from mixcl.recipes.prepared import prepared
 
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe

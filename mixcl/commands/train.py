@@ -74,7 +74,7 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     from mixcl.algorithms import Learner
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook
-    from mixcl.recipes.evaluations.recipes import data_of_name
+    from mixcl.recipes.recipe_table import data_of_name
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']

@@ -34,11 +34,10 @@ from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.length import Fit
 from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.reading import read_config
-from mixcl.recipes.run_options import RANDOM
 from mixcl.recipes.subject import read_subject
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import config_of
-from mixcl.weights import checkpoint_in
+from mixcl.weights import RANDOM, checkpoint_in
 
 LOOK_AGAIN = 5
 """Seconds after which a process with nothing to do looks again."""

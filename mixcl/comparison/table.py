@@ -12,10 +12,10 @@ from mmengine.config import Config
 from mixcl.command_line import add_overrides
 from mixcl.comparison.measures import BASELINES, FROZEN
 from mixcl.errors import UserError
-from mixcl.recipes.evaluations.recipes import PROTOCOLS, data_of_name
-from mixcl.recipes.run_options import RANDOM
+from mixcl.recipes.recipe_table import PROTOCOLS, data_of_name
 from mixcl.recipes.typed import check_keys, typed
 from mixcl.shipped import config_name, config_of
+from mixcl.weights import RANDOM
 
 
 @dataclass(frozen=True)

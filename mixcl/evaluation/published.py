@@ -28,10 +28,10 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.recipes.difference import differences
-from mixcl.recipes.evaluations.recipes import parts_of_name
 from mixcl.recipes.making import made
-from mixcl.recipes.options import override_facts
+from mixcl.recipes.overrides import override_facts
 from mixcl.recipes.reading import read_config
+from mixcl.recipes.recipe_table import parts_of_name
 from mixcl.recipes.subject import Subject
 from mixcl.weights import RANDOM
 

@@ -29,16 +29,12 @@ OF_OPTIMIZER = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accum
 
 
 def check_built(cfg: Config) -> nn.Module:
-    """Build everything that can be built without reading images, and return the model.
-
-    Raises:
-        UserError: for the first part that cannot be built.
-    """
+    """Build all that needs no images, and return the model; raises UserError for what cannot be built."""
     check_parts(cfg)
-    named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
-    named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
+    hooks = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
+    hooks |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
     Visualizer.get_instance('dry run')  # hooks of mmdet ask for the current one
-    for place, hook in named.items():
+    for place, hook in hooks.items():
         if hook is not None and not isinstance(hook, Hook):
             with tried_from(cfg, place):
                 HOOKS.build({name: value for name, value in thawed(hook).items() if name != 'priority'})
@@ -62,18 +58,18 @@ def check_parts(cfg: Config) -> None:
     for number, schedule in enumerate([schedules] if isinstance(schedules, Mapping) else schedules):
         with tried_from(cfg, f'param_scheduler[{number}]'):
             PARAM_SCHEDULERS.build(thawed(schedule), default_args=_schedule_defaults(cfg, schedule))
-    for path, metric in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
-        if isinstance(metric, Mapping) and 'type' in metric and not {'ann_file', 'metrics'} & metric.keys():
-            with tried_from(cfg, readable(path)):
-                METRICS.build(thawed(metric))
-    for path, images in walk({name: cfg.get(name) for name in DATA_SECTIONS}):
-        if isinstance(images, Mapping) and images.get('pipeline') and 'type' in images:
-            with tried_from(cfg, readable(path)):
-                Compose(thawed(images['pipeline']))
-                kind: Any = found_factories(images['type'], cfg.get('default_scope') or 'mmengine')[0]
+    for path, part in walk({name: cfg.get(name) for name in (*EVALUATOR_SECTIONS, *DATA_SECTIONS)}):
+        if not isinstance(part, Mapping) or 'type' not in part:
+            continue
+        with tried_from(cfg, readable(path)):
+            if path[0] in EVALUATOR_SECTIONS and not {'ann_file', 'metrics'} & part.keys():
+                METRICS.build(thawed(part))
+            elif path[0] in DATA_SECTIONS and part.get('pipeline'):
+                Compose(thawed(part['pipeline']))
+                kind: Any = found_factories(part['type'], cfg.get('default_scope') or 'mmengine')[0]
                 listed = isinstance(kind, type) and issubclass(kind, BaseDataset)
-                if listed and images.get('data_root') and Path(images['data_root']).is_dir():
-                    DATASETS.build({**thawed(images), 'lazy_init': True})
+                if listed and part.get('data_root') and Path(part['data_root']).is_dir():
+                    DATASETS.build({**thawed(part), 'lazy_init': True})
 
 
 def build_model(cfg: Config) -> nn.Module:

@@ -57,9 +57,6 @@ CALLED: dict[str, Callable] = dict(
 )  # fmt: skip
 """What mmengine calls with a dict without ``type``, by the place of the dict."""
 
-KINDS: dict[str, tuple[type, ...]] = dict(default_hooks=(dict,), custom_hooks=(list,), param_scheduler=(list, dict))
-"""Types of sections that hold others."""
-
 PLAIN = (bool, int, float, str, NoneType, Literal, dict, list, tuple, Sequence)
 """Types of annotations that values are compared with."""
 
@@ -81,9 +78,6 @@ def check_config(cfg: Config) -> None:
     for name in cfg:
         if not name.startswith('_') and (known := slip_of(name, RUNNER_KEYS)):
             raise UserError(f'config: {name} is read by nothing; did you mean {known!r}?')
-    for name, kinds in KINDS.items():
-        if not isinstance(cfg.get(name) or kinds[0](), kinds):
-            raise UserError(f'config: {name}={cfg[name]!r} must be a {" or a ".join(kind.__name__ for kind in kinds)}')
     for name, section in runner_sections(cfg):
         _check(section, (name,), cfg.get('default_scope') or 'mmengine', '')
 
@@ -186,7 +180,7 @@ def found_factories(kind: str | Callable, scope: str, owner: str = '') -> list[C
     found: list[Any] = [registry.module_dict[name] for registry in registries if name in registry.module_dict]
     if not found and rest and package.isidentifier():
         found = [get_object_from_string(kind)]
-    return [each for each in found if callable(each)]
+    return [*filter(callable, found)]
 
 
 def found_type(kind: str | Callable, place: str, scope: str = 'mixcl') -> Any:

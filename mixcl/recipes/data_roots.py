@@ -1,4 +1,4 @@
-"""Places of a config's data, annotations and weights: setting and checking them before any expensive work."""
+"""Check of the places of a config's data, annotations and weights, before any expensive work."""
 
 from collections.abc import Iterator, Mapping
 from filecmp import cmp
@@ -17,60 +17,30 @@ EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
 """Sections with metrics. Those of detection read an annotation file in a data set's root."""
 
 
-def set_data_root(cfg: Config, root: str) -> None:
-    """Set the root of all data sets and the files of metrics, in place; raises UserError if no data set has a root."""
-    nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
-    if not nodes:
-        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
-    old_roots = {FilePath(node['data_root']) for node in nodes if node['data_root']}
-    for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
-        if isinstance(metric, dict) and metric.get('ann_file'):
-            file = FilePath(metric['ann_file'])
-            for old in sorted(old_roots & set(file.parents))[-1:]:  # the innermost
-                metric['ann_file'] = str(root / file.relative_to(old))
-    for node in nodes:
-        node['data_root'] = root
-
-
 def check_data_roots(cfg: Config) -> None:
     """Check that the folders of all data sets that a run will load exist and are not empty.
 
     Empty values and remote addresses (``s3://...``) are left to the data sets.
 
     Raises:
-        UserError: names the first folder that is missing or empty, or file of CIFAR that is missing or altered.
+        UserError: names the first folder that is missing or empty, or file of CIFAR that is missing.
     """
-    checked: set[tuple[str, str]] = set()
-    for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
-        root = node['data_root']
+    for path, node in with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+        root, place = node['data_root'], f'{readable(path)}.data_root'
         if not root or '://' in str(root):
             continue
-        place, kind = f'{readable(path)}.data_root', kind_of(node)
         problem = 'is empty' if FilePath(root).is_dir() else 'does not exist'
         if problem == 'does not exist' or not any(FilePath(root).iterdir()):
             raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass `data_root=DIR`")
-        if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
-            checked.add((kind, root))
-            _check_cifar(node, place)
+        if kind_of(node) in ('CIFAR10', 'CIFAR100') and not node.get('download'):
+            from mmpretrain import datasets  # which only advises to download them
 
-
-def _check_cifar(node: Mapping[str, Any], place: str) -> None:
-    """Check the files of CIFAR, since mmpretrain only advises to download them."""
-    from mmpretrain import datasets
-    from mmpretrain.datasets.utils import check_md5
-
-    kind = getattr(datasets, kind_of(node))
-    for name, published in (*kind.train_list, *kind.test_list):
-        file = FilePath(node['data_root'], kind.base_folder, name)
-        if not file.is_file():
-            if node.get('download'):
-                return
-            raise UserError(f'there is no file {file} ({place}); unpack {kind.url} there or pass `data_root=DIR`')
-        if not check_md5(str(file), published):
-            raise UserError(
-                f'{file} ({place}) was found, but its checksum differs from that of the published file; unpack '
-                f'{kind.url} again'
-            )
+            kind = getattr(datasets, kind_of(node))
+            for file in (FilePath(root, kind.base_folder, name) for name, _ in (*kind.train_list, *kind.test_list)):
+                if not file.is_file():
+                    raise UserError(
+                        f'there is no file {file} ({place}); unpack {kind.url} there or pass `data_root=DIR`'
+                    )
 
 
 def check_files(cfg: Config) -> None:
@@ -115,5 +85,6 @@ def data_sets(cfg: Config) -> Iterator[Any]:
             yield node
 
 
-def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+def with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Yield the place and the config of every data set that has a root."""
     return ((path, node) for path, node in walk(sections) if isinstance(node, Mapping) and 'data_root' in node)

@@ -4,10 +4,11 @@ A class with a field ``settings`` takes any other key, too: an argument of the c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from mixcl.errors import UserError
+from mixcl.recipes.recipe_table import PROTOCOLS
 from mixcl.recipes.typed import check_keys, slip_of, typed
 
 Step = str | dict
@@ -58,9 +59,7 @@ class Data:
 
     def __post_init__(self) -> None:
         check_keys(self.splits, PARTS, 'data.splits')
-        for name, settings in self.splits.items():
-            if not isinstance(settings, Mapping | None):
-                raise UserError(f'data.splits.{name}={settings!r} must be a dict')
+        _check_dicts(self.splits, 'data.splits')
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,9 @@ class Evaluated:
 
     def __post_init__(self) -> None:
         check_keys(self.own, ('mean', 'std'), 'evaluated.own')
+        check_keys(self.settings, PROTOCOLS, 'evaluated')
+        _check_dicts(self.settings, 'evaluated')
+        _check_dicts(self.views, 'evaluated.views')
         for name in self.views:
             if meant := slip_of(name, VIEWS):
                 raise UserError(f'evaluated.views.{name} is read by no recipe; did you mean {meant!r}?')
@@ -238,7 +240,7 @@ class EvaluationRecipe:
         statistics: what normalises the images: mean and std of the pretraining, those of the data, or the images' own.
         hooks: hooks of the recipe, by name.
         variants: changes for other backbones, data sets and shares of labels; see
-            :func:`~mixcl.recipes.evaluations.recipes.variant_of`.
+            :func:`~mixcl.recipes.recipe_table.variant_of`.
     """
 
     data: Data
@@ -263,12 +265,14 @@ FACTS = frozenset(each.name for kind in (Recipe, EvaluationRecipe) for each in f
 
 def read_facts(config: Mapping[str, Any]) -> Recipe | EvaluationRecipe:
     """Read the facts of a config; raises UserError for the first that is misspelt, missing or of another type."""
-    kind = EvaluationRecipe if 'protocol' in config else Recipe
-    known = {each.name for each in fields(kind)}
-    ignored = {'facts', 'evaluated'} - known  # what data sets say for evaluations
-    given = {name: config[name] for name in FACTS - ignored if name in config}
-    for name, of_fact in get_type_hints(kind).items():
-        several = next((each for each in (of_fact, *get_args(of_fact)) if is_dataclass(each)), None)
-        if isinstance(several, type) and given.get(name) is not None:
-            given[name] = typed(several, given[name], name)
-    return typed(EvaluationRecipe, given, 'the recipe') if 'protocol' in config else typed(Recipe, given, 'the recipe')
+    given = {name: config[name] for name in FACTS - {'facts'} if name in config}
+    if 'protocol' in config:
+        return typed(EvaluationRecipe, given)
+    given.pop('evaluated', None)  # what data sets say for evaluations
+    return typed(Recipe, given)
+
+
+def _check_dicts(given: Mapping[str, Any], place: str) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Mapping | None):
+            raise UserError(f'{place}.{name}={value!r} must be a dict')

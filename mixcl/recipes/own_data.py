@@ -1,4 +1,4 @@
-"""The user's own images in place of those that a config names (``--data``)."""
+"""The images that a recipe reads: the user's own, from which root, on which background, and cached or not."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
+from mixcl.files import check_writable
 from mixcl.recipes.paths import innermost, kind_of
-from mixcl.recipes.pipelines import READERS
 from mixcl.registry import DATASETS, build
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
@@ -59,16 +59,6 @@ def survey(images: Mapping[str, Any]) -> Survey:
     return build(DATASETS, {**images, 'lazy_init': True}).survey()
 
 
-def train_on(cfg: Config, spec: str, data_root: str | None = None) -> None:
-    """Put other images in place of those that a config trains on, in place; their views stay."""
-    own = innermost(cfg.train_dataloader.dataset)
-    others = [step for step in own.pipeline if kind_of(step) not in READERS]
-    images = source_config(spec, data_root, cfg)
-    dataset = dict(images, split='pretrain', pipeline=[reader_of(cfg), *others])
-    views = cfg.train_dataloader.dataset.get('views', 'pillow')
-    cfg.train_dataloader.dataset = ConfigDict(type='mixcl.KeyedDataset', views=views, dataset=dataset)
-
-
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """Return the step that reads images from files for a config: that of its training images, else ``LoadImage``."""
     return reader(_trained_on(cfg).get('pipeline') or [])
@@ -76,10 +66,49 @@ def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
 
 def reader(steps: Sequence) -> dict[str, Any]:
     """Return the step among others that reads images from files, else ``LoadImage``."""
-    return next(
-        (dict(step) for step in steps if kind_of(step) in ('LoadImage', 'LoadChannels')), dict(type='LoadImage')
-    )
+    own = (dict(step) for step in steps if kind_of(step) in ('LoadImage', 'LoadChannels'))
+    return next(own, dict(type='LoadImage'))
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
     return innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
+
+
+def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str:
+    """Make a recipe train on other images, in place; its views stay. With labels, kNN is measured.
+
+    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Returns
+    a sentence that says what was found; raises UserError if the images cannot be read.
+    """
+    images = source_config(spec, data_root, dict(train_dataloader=dict(dataset=cfg.data.images)), labels)
+    found = survey(images)
+    tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
+    # One by one: ConfigDict.update would merge them.
+    cfg.data.images = ConfigDict(images)
+    cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
+    own = reader(cfg.data.read)
+    others = [step for step in cfg.data.read if step != own] if own in cfg.data.read else []
+    cfg.data.read = [own, *others]  # the steps of images that are no files, such as digits, suit these alone
+    cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
+    return f'{spec}: {found}'
+
+
+def use_data_root(cfg: Config, root: str) -> None:
+    """Set the folder of the images of a recipe, in place; raises UserError if they lie in none."""
+    if 'data_root' not in cfg.data.images:
+        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
+    cfg.data.images.data_root = root
+
+
+def use_background(cfg: Config, colour: tuple[int, int, int]) -> None:
+    """Show images with transparency on a colour, in place."""
+    for step in cfg.data.read:
+        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
+            step['background'] = tuple(colour)
+
+
+def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
+    """Keep reduced copies of large photos, in place; raises UserError if the folder cannot be written to."""
+    folder = os.path.abspath(os.path.expanduser(folder))
+    check_writable(folder, '`cache`')
+    cfg.data.cache = dict(folder=folder, gigabytes=gigabytes)

@@ -1,8 +1,7 @@
 """The config of a run: read from its file, changed by options, checked. Nothing writes into it afterwards."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,35 +11,28 @@ from mmengine.config import Config
 
 from mixcl.distributed import process_count
 from mixcl.errors import UserError
+from mixcl.recipes.backbone import use_backbone, use_image_size
 from mixcl.recipes.checking import check_config
-from mixcl.recipes.data_roots import check_metric_files, set_data_root
+from mixcl.recipes.data_roots import check_metric_files
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
-from mixcl.recipes.making import has_facts, made
-from mixcl.recipes.named_backbone import use_backbone
-from mixcl.recipes.options import (
-    facts_and_sections,
-    number_of_images,
-    override_facts,
-    use_background,
-    use_cache,
-    use_data,
-    use_data_root,
-    use_image_size,
-)
-from mixcl.recipes.overrides import merge, override
+from mixcl.recipes.making import made
+from mixcl.recipes.overrides import facts_and_sections, merge, override_facts
+from mixcl.recipes.own_data import use_background, use_cache, use_data, use_data_root
+from mixcl.recipes.paths import kind_of
 from mixcl.recipes.read_only import read_only
-from mixcl.recipes.reading import import_modules, read_config
+from mixcl.recipes.reading import has_facts, import_modules, read_config
 from mixcl.recipes.run_options import (
     choose_tested,
     lengthen_process_timeout,
     limit_time,
-    measure_in_bfloat16,
     use_launcher,
     use_mixed_precision,
     use_name,
     use_pretrained,
 )
+from mixcl.recipes.sections_only import override, set_data_root
 from mixcl.recipes.smoke import shrink_to_smoke
+from mixcl.registry import DATASETS, build
 from mixcl.shipped import default_work_dir
 
 OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background', 'lr')
@@ -95,181 +87,173 @@ def prepared(
     Raises:
         UserError: if the config cannot be read, an option cannot be applied, or a key or value is wrong.
     """
-    asked = Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke, amp=amp)
-    return _prepared(config, asked, _with_precision, processes)
+    return _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke, amp=amp), processes)
 
 
-def prepared_to_train(config: str | Path, asked: Options) -> Config:
-    """Return the config of a training run, with all options.
-
-    Raises:
-        UserError: same as :func:`prepared`, and if the config trains nothing.
-    """
-    return _prepared(config, asked, partial(_to_train, config))
+def prepared_to_train(config: str | Path, options: Options) -> Config:
+    """Return the config of a training run, with all options; raises UserError as :func:`prepared` does."""
+    return _prepared(config, options, of_run=_to_train)
 
 
-def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options) -> Config:
-    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``.
-
-    Raises:
-        UserError: same as :func:`prepared`, and if the config tests nothing or the weights are not what it tests.
-    """
-    return _prepared(config, asked, partial(_to_test, config, checkpoint))
+def prepared_to_test(config: str | Path, checkpoint: str | None, options: Options) -> Config:
+    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``; UserError as above."""
+    return _prepared(config, options, of_run=partial(_to_test, checkpoint=checkpoint))
 
 
 def _prepared(
-    config: str | Path, asked: Options, of_run: Callable[[Options, Config], None], processes: int | None = None
+    config: str | Path, options: Options, processes: int = 0, of_run: Callable[[Config, Options], None] | None = None
 ) -> Config:
     """Read a config, change its facts, make the sections, override these, apply the options of the run, check it all.
 
     The options of the run come after the overrides, since they add to what these may replace: hooks, for example.
     """
     cfg = read_config(config)
-    if not asked.labels and not asked.data:
+    if not options.labels and not options.data:
         raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
     if has_facts(cfg):
-        cfg = _made(cfg, asked, processes or process_count(asked.launcher))
+        cfg = _made(cfg, options, processes or process_count(options.launcher))
     else:
-        cfg = _with_sections(cfg, asked)
-    use_name(cfg, asked.name, asked.data)
-    of_run(asked, cfg)
-    with naming_facts('recipe' in cfg):
+        _use_sections(cfg, options)
+    use_name(cfg, options.name, options.data)
+    if of_run:
+        cfg.work_dir = _work_dir(config, cfg, options)
+        of_run(cfg, options)
+    elif options.amp:
+        use_mixed_precision(cfg)
+    try:
         check_config(cfg)
+    except UserError as error:
+        if 'recipe' not in cfg:
+            raise
+        # The message is about sections, which follow from facts.
+        text = re.sub(r'param_scheduler\[\d\]', 'schedule', str(error).replace('optim_wrapper.optimizer', 'optimizer'))
+        raise UserError(text) from error
     return read_only(cfg)
 
 
-def _with_precision(asked: Options, cfg: Config) -> None:
-    if asked.amp:
-        use_mixed_precision(cfg)
-
-
-def _to_train(config: str | Path, asked: Options, cfg: Config) -> None:
-    """Apply the options of a training run, in place."""
-    if cfg.get('train_cfg') is None:
-        raise UserError(
-            f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
-        )
-    # A smoke run leaves the folder of the run alone.
-    named = None if asked.smoke and 'work_dir' not in (asked.cfg_options or {}) else cfg.get('work_dir')
-    cfg.work_dir = asked.work_dir or named or default_work_dir(config, '_smoke' if asked.smoke else '')
-    _with_precision(asked, cfg)
-    if asked.max_time:
-        limit_time(cfg, asked.max_time)
-    if asked.compile:
-        cfg.compile = cfg.get('compile') or True
-    if asked.auto_scale_lr:
-        if not cfg.get('auto_scale_lr'):
-            raise UserError(
-                '`auto_scale_lr` is for configs with auto_scale_lr=dict(base_batch_size=...): leave it out, since the '
-                'rate of a recipe follows its batch'
-            )
-        cfg.auto_scale_lr.enable = True
-    if asked.no_validate:
-        cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    if asked.resume:
-        cfg.resume = True
-        cfg.load_from = None if asked.resume == 'auto' else asked.resume
-    if asked.pretrained:
-        use_pretrained(cfg, asked.pretrained, asked.encoder)
-    elif asked.encoder:
-        raise UserError(
-            f'`encoder={asked.encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it'
-        )
-    use_launcher(cfg, asked.launcher)
-    check_metric_files(cfg, 'val_evaluator')
-
-
-def _to_test(config: str | Path, checkpoint: str | None, asked: Options, cfg: Config) -> None:
-    """Apply the options of a test, in place."""
-    if cfg.get('test_cfg') is None:
-        raise UserError(f'{config} has no test_cfg: its data set has no labels to evaluate with')
-    cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config)
-    # A run that trains would lock its work dir.
-    cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
-    choose_tested(cfg, checkpoint, asked.pretrained, asked.encoder)
-    if asked.amp:
-        measure_in_bfloat16(cfg)
-    lengthen_process_timeout(cfg)
-    use_launcher(cfg, asked.launcher)
-    check_metric_files(cfg, 'test_evaluator')
-
-
-@contextmanager
-def naming_facts(is_recipe: bool) -> Iterator[None]:
-    """Let a message about sections that follow from facts name the facts."""
-    try:
-        yield
-    except UserError as error:
-        if not is_recipe:
-            raise
-        text = re.sub(r'param_scheduler\[\d\]', 'schedule', str(error).replace('optim_wrapper.optimizer', 'optimizer'))
-        raise UserError(text) from error
-
-
-def _made(cfg: Config, asked: Options, processes: int) -> Config:
+def _made(cfg: Config, options: Options, processes: int) -> Config:
     """Change the facts of a recipe by options, and make its sections."""
-    for name in OF_FACTS if 'protocol' in cfg else ():
-        if getattr(asked, name) not in (None, False):
-            raise UserError(
-                f'`{name}` is for pretraining; mixcl evaluate composes evaluations such as {cfg.config_name}'
-            )
-    if 'protocol' in cfg and 'data' not in cfg:
-        raise UserError(
-            f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone (--dry-run)'
+    if 'protocol' in cfg:
+        _refuse_options_of_facts(
+            options, f'is for pretraining; mixcl evaluate composes evaluations such as {cfg.config_name}'
         )
-    if asked.image_size is not None and asked.smoke:
-        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
-    facts, sections = facts_and_sections(asked.cfg_options or {})
+        if 'data' not in cfg:
+            raise UserError(
+                f'{cfg.config_name} is a recipe of an evaluation: mixcl evaluate adds data set and backbone (--dry-run)'
+            )
+    if options.image_size is not None and options.smoke:
+        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={options.image_size}`')
+    facts, sections = facts_and_sections(options.cfg_options or {})
     early = {key: sections.pop(key) for key in [*sections] if key.startswith(('custom_imports', 'custom_hooks'))}
     merge(cfg, early)  # parts are built, and hooks of the method added, while sections are made
     import_modules(cfg)
-    override_facts(cfg, facts if not asked.fit else {})  # as if the file said so
+    override_facts(cfg, facts if not options.fit else {})  # as if the file said so
     intended, found = cfg.get('batch'), None
-    if asked.fit and asked.backbone:
-        use_recipe_of(cfg, asked.backbone)
-    if asked.data:
-        found = use_data(cfg, asked.data, asked.data_root, asked.labels)
+    if options.fit and options.backbone:
+        use_recipe_of(cfg, options.backbone)
+    if options.data:
+        found = use_data(cfg, options.data, options.data_root, options.labels)
         override_facts(cfg, {key: value for key, value in facts.items() if key.startswith('data.')})
-    elif asked.data_root:
-        use_data_root(cfg, asked.data_root)
-    if asked.backbone:
-        use_backbone(cfg, asked.backbone, asked.image_size)
-    elif asked.image_size is not None:
-        use_image_size(cfg, asked.image_size)
-    if asked.fit:
-        fit_to(cfg, number_of_images(cfg), asked.fit)
+    elif options.data_root:
+        use_data_root(cfg, options.data_root)
+    if options.backbone:
+        use_backbone(cfg, options.backbone, options.image_size)
+    elif options.image_size is not None:
+        use_image_size(cfg, options.image_size)
+    if options.fit:
+        images = build(DATASETS, {**cfg.data.images, **cfg.data.splits.get('train', {}), 'pipeline': []})
+        fit_to(cfg, len(images), options.fit)
         override_facts(cfg, facts)
-    if asked.smoke:
+    if options.smoke:
         shrink_to_smoke(cfg, processes)
-    if asked.cache:
-        use_cache(cfg, asked.cache, asked.cache_size)
-    if asked.background:
-        use_background(cfg, asked.background)
+    if options.cache:
+        use_cache(cfg, options.cache, options.cache_size)
+    if options.background:
+        use_background(cfg, options.background)
     result = made(cfg, processes)
-    if asked.lr is not None:
-        result.optim_wrapper.optimizer.lr = asked.lr
-    override(result, sections)
+    if options.lr is not None:
+        result.optim_wrapper.optimizer.lr = options.lr
+    merge(result, sections)
     result.recipe_batch = intended  # a run fitted to few images has another
     if found:
         result.found_images = found
     return result
 
 
-def _with_sections(cfg: Config, asked: Options) -> Config:
-    """Apply options to a config that says no facts, of which little is known."""
+def _use_sections(cfg: Config, options: Options) -> None:
+    """Apply options to a config that says no facts, of which little is known, in place."""
     if {'schedule', 'optimizer'} <= cfg.keys():
         raise UserError(
             f'{cfg.config_name} says facts, but inherits no data: add one of mixcl::_base_/data/ to its _base_, or '
             'facts = 1'
         )
-    for name in OF_FACTS:
-        if getattr(asked, name) not in (None, False):
-            raise UserError(
-                f'`{name}` changes the facts of a recipe, but {cfg.config_name} has sections only: change these, or '
-                "let it inherit from a recipe of mixcl, such as _base_ = 'mixcl::patchmix/vit-s16_in1k.py'"
-            )
-    override(cfg, asked.cfg_options or {})
+    _refuse_options_of_facts(
+        options,
+        f'changes the facts of a recipe, but {cfg.config_name} has sections only: change these, or let it inherit from '
+        "a recipe of mixcl, such as _base_ = 'mixcl::patchmix/vit-s16_in1k.py'",
+    )
+    override(cfg, options.cfg_options or {})
     import_modules(cfg)
-    if asked.data_root:
-        set_data_root(cfg, asked.data_root)
-    return cfg
+    if options.data_root:
+        set_data_root(cfg, options.data_root)
+
+
+def _refuse_options_of_facts(options: Options, reason: str) -> None:
+    for name in OF_FACTS:
+        if getattr(options, name) not in (None, False):
+            raise UserError(f'`{name}` {reason}')
+
+
+def _work_dir(config: str | Path, cfg: Config, options: Options) -> str:
+    """Return the folder of a run. A smoke run leaves that of the run itself alone."""
+    named = None if options.smoke and 'work_dir' not in (options.cfg_options or {}) else cfg.get('work_dir')
+    return options.work_dir or named or default_work_dir(config, '_smoke' if options.smoke else '')
+
+
+def _to_train(cfg: Config, options: Options) -> None:
+    """Apply the options of a training run, in place."""
+    if cfg.get('train_cfg') is None:
+        name = cfg.filename
+        raise UserError(f'{name} trains nothing (it has no train_cfg): use mixcl test {name} --pretrained CHECKPOINT')
+    if options.amp:
+        use_mixed_precision(cfg)
+    if options.max_time:
+        limit_time(cfg, options.max_time)
+    if options.compile:
+        cfg.compile = cfg.get('compile') or True
+    if options.auto_scale_lr:
+        if not cfg.get('auto_scale_lr'):
+            raise UserError(
+                '`auto_scale_lr` is for configs with auto_scale_lr=dict(base_batch_size=...): leave it out, since the '
+                'rate of a recipe follows its batch'
+            )
+        cfg.auto_scale_lr.enable = True
+    if options.no_validate:
+        cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    if options.resume:
+        cfg.resume = True
+        cfg.load_from = None if options.resume == 'auto' else options.resume
+    if options.pretrained:
+        use_pretrained(cfg, options.pretrained, options.encoder)
+    elif options.encoder:
+        raise UserError(
+            f'`encoder={options.encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it'
+        )
+    use_launcher(cfg, options.launcher)
+    check_metric_files(cfg, 'val_evaluator')
+
+
+def _to_test(cfg: Config, options: Options, checkpoint: str | None) -> None:
+    """Apply the options of a test, in place."""
+    if cfg.get('test_cfg') is None:
+        raise UserError(f'{cfg.filename} has no test_cfg: its data set has no labels to evaluate with')
+    # A run that trains would lock its work dir.
+    cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
+    choose_tested(cfg, checkpoint, options.pretrained, options.encoder)
+    if options.amp:
+        if kind_of(cfg.test_cfg) != 'FeatureLoop':
+            raise UserError(f'`amp` is for configs that measure features; {cfg.config_name} has another test_cfg.type')
+        cfg.test_cfg.amp = True
+    lengthen_process_timeout(cfg)
+    use_launcher(cfg, options.launcher)
+    check_metric_files(cfg, 'test_evaluator')

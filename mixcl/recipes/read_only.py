@@ -26,10 +26,7 @@ class ReadOnlyDict(ConfigDict):
     def __deepcopy__(self, memo: dict) -> ConfigDict:
         return ConfigDict({key: copy.deepcopy(value, memo) for key, value in self.items()})
 
-    def __copy__(self) -> ConfigDict:
-        return thawed(self)
-
-    copy = __copy__
+    copy = __copy__ = thawed
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
         return ConfigDict, (thawed(self),)
@@ -43,10 +40,7 @@ class ReadOnlyConfig(Config):
     def __deepcopy__(self, memo: dict) -> Config:
         return _with_dict(Config, self, copy.deepcopy(self._cfg_dict, memo))
 
-    def __copy__(self) -> Config:
-        return copy.deepcopy(self)
-
-    copy = __copy__
+    copy = __copy__ = copy.deepcopy
 
 
 def read_only(cfg: Config) -> Config:

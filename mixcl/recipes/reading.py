@@ -1,9 +1,10 @@
 """Reading a config file, which is a program."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from mmengine.config import Config
 from mmengine.logging import MMLogger
@@ -11,9 +12,9 @@ from mmengine.utils import import_modules_from_strings
 
 from mixcl.errors import UserError
 from mixcl.quiet_log import quieten
-from mixcl.recipes.facts import FACTS
+from mixcl.recipes.facts import FACTS, Data, Evaluated
 from mixcl.recipes.paths import RUNNER_KEYS, walk
-from mixcl.recipes.typed import slip_of
+from mixcl.recipes.typed import slip_of, with_defaults
 from mixcl.shipped import config_name, find_config, shipped, shipped_name
 
 HERE = Path()
@@ -40,13 +41,22 @@ def read_config(path: str | Path) -> Config:
         cfg.items()  # imports what a config names by import
     _forget_own_scope(cfg)
     cfg.setdefault('config_name', config_name(path))
-    for name in cfg if cfg.get('facts') else ():
-        if meant := slip_of(name, FACTS | RUNNER_KEYS):
-            raise UserError(f'{path}: {name} is read by nothing; did you mean {meant!r}?')
-    if cfg.get('facts') and isinstance(cfg.get('data'), str):
-        use_data_set(cfg, cfg.data, path.parent)
+    if has_facts(cfg):
+        for name in cfg:
+            if meant := slip_of(name, FACTS | RUNNER_KEYS):
+                raise UserError(f'{path}: {name} is read by nothing; did you mean {meant!r}?')
+        if isinstance(cfg.get('data'), str):
+            use_data_set(cfg, cfg.data, path.parent)
+        for name, kind in dict(data=Data, evaluated=Evaluated).items():
+            if isinstance(cfg.get(name), dict):
+                cfg[name] = with_defaults(kind, cfg[name])
     import_modules(cfg)
     return cfg
+
+
+def has_facts(config: Mapping[str, Any]) -> bool:
+    """Whether a config says facts, and not mmengine's sections alone."""
+    return bool(config.get('facts'))
 
 
 def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
@@ -65,17 +75,9 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
     if protocols and 'protocol' not in cfg:
         raise UserError(f'data={name!r} is for evaluations by {", ".join(protocols)} alone; pretrain on other images')
     cfg.data = found.data
-    cfg.steps = {**steps_of(cfg), **steps_of(found)}
+    cfg.steps = {**(cfg.get('steps') or {}), **(found.get('steps') or {})}
     for name in {'measure', 'evaluated'} & found.keys():
         cfg[name] = found[name]
-
-
-def steps_of(cfg: Config) -> dict:
-    """Return the transforms of a config by name; raises UserError if they are no dict."""
-    steps = cfg.get('steps') or {}
-    if not isinstance(steps, dict):
-        raise UserError(f'steps={steps!r} must be a dict of transforms by name')
-    return steps
 
 
 def data_file(name: str, folder: Path = HERE) -> Path:

@@ -1,4 +1,4 @@
-"""Options of how a config is run: initial weights, precision, cached photos, time and processes."""
+"""Options of how a made config is run, in place: its name, initial weights, precision, time and processes."""
 
 import os
 import re
@@ -27,11 +27,7 @@ def use_mixed_precision(cfg: Config) -> None:
 
 
 def use_name(cfg: Config, name: str | None, data: str | None) -> None:
-    """Note the name of a run as ``run_name``, in place; without one, that of its config says what ``data`` are.
-
-    Raises:
-        UserError: if the name cannot stand in a title.
-    """
+    """Note the name of a run, else that of its config and data; raises UserError for one that is no title."""
     if name is not None and not (name.isprintable() and 0 < len(name.strip()) <= LONGEST_NAME):
         raise UserError(f'`name={name[:LONGEST_NAME]!r}` must have 1 to {LONGEST_NAME} printable characters')
     if name is not None or (data and cfg.get('config_name')):
@@ -42,10 +38,8 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     """Start a run's backbone from a checkpoint, or 'random' for none (``--pretrained``, ``--encoder``).
 
     A ``PretrainedBackboneHook`` in the config keeps its other settings. The encoder is 'online' or 'target', or None
-    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder.
-
-    Raises:
-        UserError: if the model has no backbone, or the config already loads another checkpoint.
+    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder. Raises UserError
+    if the model has no backbone, or the config already loads another checkpoint.
     """
     model = cfg.get('model') or {}
     if not model.get('backbone'):
@@ -54,24 +48,15 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
         raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
     hooks = list(cfg.get('custom_hooks') or [])
     own = [hook for hook in hooks if kind_of(hook) == 'PretrainedBackboneHook']
-    others = [hook for hook in hooks if hook not in own]
-    if str(checkpoint) == RANDOM:
-        cfg.custom_hooks = others
-        return
     settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
     preferred = (cfg.get('protocol') or {}).get('encoder')
     chosen = encoder or (('target', 'online') if preferred == 'target' else 'online')
-    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}]
+    loading = {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}
+    cfg.custom_hooks = [*(hook for hook in hooks if hook not in own), *([loading] if str(checkpoint) != RANDOM else [])]
 
 
 def limit_time(cfg: Config, duration: str) -> None:
-    """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
-
-    A duration is made of whole days, hours, minutes and seconds in this order.
-
-    Raises:
-        UserError: if it is no duration. Train loops that cannot end within an epoch take no ``max_seconds``.
-    """
+    """End the run with a checkpoint after a ``duration`` such as 23h30m; raises UserError if it is none."""
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
     cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
@@ -80,16 +65,12 @@ def limit_time(cfg: Config, duration: str) -> None:
 
 
 def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
-    """Make a test load a whole checkpoint or, if it measures features, the backbone in one (``--pretrained``).
-
-    Raises:
-        UserError: if not exactly the one that the config's model takes is given.
-    """
-    kind = cfg.model.get('type')
+    """Make a test load a whole checkpoint, or the backbone in one; raises UserError for the wrong one."""
     frozen = kind_of(cfg.model) == 'FrozenEncoder'
     unused = (checkpoint,) if frozen else (pretrained, encoder)
     if any(unused) or (pretrained if frozen else checkpoint) is None:
         wanted = '`pretrained=CHECKPOINT`' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
+        kind = cfg.model.get('type')
         raise UserError(f'{cfg.config_name} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
     if frozen:
         use_pretrained(cfg, str(pretrained), encoder)
@@ -97,19 +78,8 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
         cfg.load_from = checkpoint
 
 
-def measure_in_bfloat16(cfg: Config) -> None:
-    """Encode under bfloat16 autocast; raises UserError if the config does not measure features."""
-    if kind_of(cfg.test_cfg) != 'FeatureLoop':
-        raise UserError(f'`amp` is for configs that measure features, but {cfg.config_name} has another test_cfg.type')
-    cfg.test_cfg.amp = True
-
-
 def use_launcher(cfg: Config, launcher: str) -> None:
-    """Make a run join the processes that a launcher started (torchrun, SLURM); without GPUs through gloo.
-
-    Raises:
-        UserError: if the launcher's environment is missing, or cannot work without a GPU.
-    """
+    """Join the processes of a launcher, without GPUs by gloo; raises UserError if that cannot work here."""
     cfg.launcher = launcher
     if launcher == 'pytorch' and 'RANK' not in os.environ:
         raise UserError(

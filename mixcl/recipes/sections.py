@@ -16,7 +16,7 @@ PER = 256
 EVALUATED_AT_ONCE = 256
 
 SPARED: dict[str, dict[str, Any]] = dict(
-    none={},
+    none=dict(custom_keys={}),  # frozen parameters are left out
     flat=dict(flat_decay_mult=0.0),
     named=dict(
         flat_decay_mult=0.0,
@@ -31,15 +31,6 @@ class Shared(NamedTuple):
     at_once: int
     accumulated: int
     images: int
-
-
-def class_of(part: Mapping[str, Any], place: str) -> Any:
-    """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
-    if not isinstance(part, Mapping):
-        raise UserError(f'{place}={part!r} must be a dict with a type')
-    if 'type' not in part:
-        raise UserError(f'{place} has no type')
-    return found_type(part['type'], place)
 
 
 def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
@@ -67,12 +58,17 @@ def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
     return Shared(at_once, share // at_once, batch)
 
 
+def class_of(part: Any, place: str) -> Any:
+    """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
+    if not isinstance(part, Mapping) or 'type' not in part:
+        raise UserError(f'{place}={part!r} must be a dict with a type')
+    return found_type(part['type'], place)
+
+
 def sized(backbone: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return the config of a backbone for images of a size, if its class asks for one and its config says none."""
-    return {
-        **(dict(img_size=size) if 'img_size' in keywords_of(class_of(backbone, 'model.backbone')) else {}),
-        **backbone,
-    }
+    asks = 'img_size' in keywords_of(class_of(backbone, 'model.backbone'))
+    return {**(dict(img_size=size) if asks else {}), **backbone}
 
 
 def patch_of(backbone: Mapping[str, Any]) -> int | None:
@@ -89,40 +85,33 @@ def preprocessor(data: Data, kind: str = 'mixcl.ViewPreprocessor', **settings: A
 
 def training_loader(data: Data, batch: Shared, pipeline: list[dict], sampler: dict) -> dict[str, Any]:
     """Return the loader of training images. The device does the colours, blurs and flips of views for a whole batch."""
-    images = part_of(data, 'train', pipeline)
+    images = {**data.images, **data.splits.get('train', {}), 'pipeline': pipeline}
     if labelled := {name: getattr(data, name) for name in ('share', 'list_file') if getattr(data, name) is not None}:
         images = dict(type='LabelledSubset', **labelled, dataset=images)
     cache = dict(cache=data.cache) if data.cache else {}
     keyed = dict(type='mixcl.KeyedDataset', views='device', dataset=images, **cache)
-    return dict(loader(data, batch.at_once, sampler, keyed), drop_last=True)
+    return _loader(data, batch.at_once, sampler, keyed, drop_last=True)
 
 
 def tested_loader(data: Data, split: str, pipeline: list[dict]) -> dict[str, Any]:
     """Return the loader of images as they are, of one part of the data."""
-    images = part_of(data, split, pipeline)
+    images = {**data.images, **data.splits.get(split, {}), 'pipeline': pipeline}
     if data.files:  # so that an unreadable image does not end the evaluation
         images = dict(type='mixcl.KeyedDataset', dataset=images)
-    return dict(loader(data, EVALUATED_AT_ONCE, dict(type='DefaultSampler', shuffle=False), images), drop_last=False)
+    return _loader(data, EVALUATED_AT_ONCE, dict(type='DefaultSampler', shuffle=False), images, drop_last=False)
 
 
-def part_of(data: Data, split: str, pipeline: list[dict]) -> dict[str, Any]:
-    """Return the config of a part of the images."""
-    return {**data.images, **data.splits.get(split, {}), 'pipeline': pipeline}
-
-
-def loader(data: Data, batch_size: int, sampler: dict, images: dict) -> dict[str, Any]:
-    """Return what all loaders share."""
+def _loader(data: Data, batch_size: int, sampler: dict, images: dict, drop_last: bool) -> dict[str, Any]:
+    loader = dict(batch_size=batch_size, sampler=sampler, dataset=images, drop_last=drop_last)
     workers = dict(num_workers=data.workers, persistent_workers=data.workers > 0, pin_memory=True)
-    return dict(
-        batch_size=batch_size, **workers, collate_fn=dict(type='default_collate'), sampler=sampler, dataset=images
-    )
+    return dict(loader, **workers, collate_fn=dict(type='default_collate'))
 
 
 def wrapper(optimizer: Optimizer, batch: Shared) -> dict[str, Any]:
     """Return the section of the optimiser. Its rate grows linearly with the images of a step."""
     decay = optimizer.weight_decay
     start = decay if isinstance(decay, int | float) else decay[0]
-    rule: dict[str, Any] = SPARED[optimizer.spare] or dict(custom_keys={})  # frozen parameters are left out
+    rule = SPARED[optimizer.spare]
     found: dict[str, Any] = dict(type='OptimWrapper', constructor='FewGroupsConstructor', paramwise_cfg=rule)
     if optimizer.layer_decay is not None:
         found['constructor'] = 'LayerDecayConstructor'
@@ -141,16 +130,16 @@ def schedules(schedule: Schedule, optimizer: Optimizer) -> list[dict[str, Any]]:
     kind = PARAM_SCHEDULERS.get(schedule.type)
     if kind is None:
         raise UserError(f'schedule.type={schedule.type!r} is the name of no schedule')
-    unit = dict(by_epoch=True, **(dict(convert_to_iter_based=True) if schedule.per == 'step' else {}))
+    by_step = dict(by_epoch=True, convert_to_iter_based=True)
     settings, found = dict(schedule.settings), []
     if 'warmup' in keywords_of(kind):
         settings['warmup'] = schedule.warmup
     elif schedule.warmup:
-        start = dict(start_factor=settings.pop('start_factor')) if 'start_factor' in settings else {}
-        found.append(dict(type='LinearLR', by_epoch=True, end=schedule.warmup, convert_to_iter_based=True, **start))
+        start = {name: settings.pop(name) for name in ('start_factor',) if name in settings}
+        found.append(dict(type='LinearLR', end=schedule.warmup, **by_step, **start))
+    unit = by_step if schedule.per == 'step' else dict(by_epoch=True)
     found.append(dict(type=schedule.type, **settings, **unit))
     if not isinstance(optimizer.weight_decay, int | float):
         first, last = optimizer.weight_decay
-        rise = dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=last / first)
-        found.append(dict(rise, by_epoch=True, convert_to_iter_based=True))
+        found.append(dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=last / first, **by_step))
     return found

@@ -2,7 +2,7 @@
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.recipes.options import scale_sizes, views_in
+from mixcl.recipes.backbone import scale_sizes, views_in
 from mixcl.recipes.sections import patch_of
 
 BATCH_SIZE = 8

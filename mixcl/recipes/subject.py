@@ -8,11 +8,11 @@ from mmengine.config import Config
 from mmengine.registry import Registry
 
 from mixcl.errors import UserError, as_user_error
-from mixcl.recipes.evaluations.recipes import data_of_name, family_of, find_recipe
-from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.images import image_pipeline
 from mixcl.recipes.paths import kind_of, preprocessors_of
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
+from mixcl.recipes.recipe_table import data_of_name, family_of, find_recipe
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     ENCODERS,

@@ -1,13 +1,13 @@
-"""Reading of a dict as facts of a type, and words for what is wrong with it."""
+"""Reading of dicts as facts, and words for what is wrong with them."""
 
 import difflib
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from mixcl.errors import UserError
+from mixcl.ranges import COUNT, NOT_NEGATIVE, PART, Range
 
 Kind = TypeVar('Kind')
 
@@ -20,24 +20,27 @@ WORDS = {
     list: 'a list',
 }
 
-LEAST = dict.fromkeys(('batch', 'at_once', 'classes', 'crops', 'epochs', 'every', 'processes', 'repeats'), 1)
-LEAST |= dict(size=1, resize=1, warmup=0, workers=0, lr=0)
-"""Smallest values of facts that are numbers."""
-
-
-SHAPES: tuple[tuple[str, str, Callable[[Sequence], bool]], ...] = (
-    ('crop', 'two shares, the smaller one first', lambda pair: len(pair) == 2 and 0 < pair[0] <= pair[1] <= 1),
-    ('weight_decay', 'a number, or two above 0', lambda pair: len(pair) == 2 and min(pair) > 0),
-    ('neighbours', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
-    ('tested', 'whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1),
+COUNTS = Range('whole numbers of at least 1', lambda numbers: bool(numbers) and min(numbers) >= 1)
+NUMBER_OR_TWO = Range(
+    'a number, or two above 0', lambda it: isinstance(it, float | int) or (len(it) == 2 and min(it) > 0)
 )
-"""What facts that are lists must be, in words and as a test."""
+RANGES: dict[str, Range] = {
+    **dict.fromkeys(('batch', 'at_once', 'classes', 'crops', 'epochs', 'every', 'processes', 'repeats'), COUNT),
+    **dict.fromkeys(('size', 'resize'), COUNT),
+    **dict.fromkeys(('warmup', 'workers', 'lr'), NOT_NEGATIVE),
+    **dict.fromkeys(('neighbours', 'tested'), COUNTS),
+    'crop': Range('two shares, the smaller first', lambda pair: len(pair) == 2 and 0 < pair[0] <= pair[1] <= 1),
+    'share': PART,
+    'weight_decay': NUMBER_OR_TWO,
+}
+"""Ranges of facts, by their names."""
 
 
-def typed(kind: type[Kind], given: Any, place: str) -> Kind:
-    """Read facts of a kind; raises UserError for an unknown or missing key, and a value of another type or too small.
+def typed(kind: type[Kind], given: Any, place: str = '') -> Kind:
+    """Read a dict as facts of a kind, and the dicts in it as those of the kinds that its fields name.
 
-    ``place`` is where they stand in the config.
+    Raises:
+        UserError: for an unknown or missing key, and a value of another type or out of range, with its place.
     """
     if not isinstance(given, Mapping):
         raise UserError(f'{place}={given!r} must be a dict')
@@ -45,23 +48,28 @@ def typed(kind: type[Kind], given: Any, place: str) -> Kind:
     others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
     for key in others:
         if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
-            raise UserError(f'{place} has no {key!r}{suggested(key, known.keys() - {"settings"})}')
+            raise UserError(f'{place or "the recipe"} has no {key!r}{suggested(key, known.keys() - {"settings"})}')
     values = {key: value for key, value in given.items() if key not in others}
     for key, value in values.items():
-        name = f'{place}.{key}'.removeprefix('the recipe.')
-        if not fits(value, kinds[key]):
+        name = f'{place}.{key}'.lstrip('.')
+        facts = next((each for each in (kinds[key], *get_args(kinds[key])) if is_dataclass(each)), None)
+        if isinstance(facts, type) and value is not None:
+            values[key] = typed(facts, value, name)
+        elif not fits(value, kinds[key]):
             raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
-        if value is not None and key in LEAST and not LEAST[key] <= value < math.inf:
-            raise UserError(f'{name}={value!r} must be at least {LEAST[key]}, and finite')
-    for key, words, holds in SHAPES:
-        if isinstance(values.get(key), Sequence) and not holds(values[key]):
-            raise UserError(f'{place}.{key}={values[key]!r} must be {words}')
-    if values.get('share') is not None and not 0 < values['share'] <= 1:
-        raise UserError(f'{place}.share={values["share"]!r} must be above 0 and at most 1')
+        elif value is not None and key in RANGES and not RANGES[key].test(value):
+            raise UserError(f'{name}={value!r} must be {RANGES[key].words}')
     for each in known.values():
         if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
-            raise UserError(f'{place} says no {each.name}: it must be {in_words(kinds[each.name])}')
+            raise UserError(f'{place or "the recipe"} says no {each.name}: it must be {in_words(kinds[each.name])}')
     return kind(**values, **({'settings': others} if 'settings' in known else {}))
+
+
+def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dict of facts with the default of each that it leaves out."""
+    found = {each.name: each.default for each in fields(kind) if each.default is not MISSING}
+    made = {each.name: each.default_factory for each in fields(kind) if each.default_factory is not MISSING}
+    return {**found, **{name: make() for name, make in made.items() if name != 'settings'}, **given}
 
 
 def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str) -> None:
@@ -69,16 +77,6 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str) -> No
     for key in given:
         if key not in known:
             raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
-
-
-def with_defaults(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a dict of facts with the default of each that it leaves out."""
-    defaults = {
-        each.name: each.default if each.default_factory is MISSING else each.default_factory()
-        for each in fields(kind)
-        if each.default is not MISSING or each.default_factory is not MISSING
-    }
-    return {**defaults, **given}
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -16,7 +16,7 @@ from mixcl.evaluation.feature_files import collate_one_size, labels_of
 from mixcl.evaluation.features import features_of, with_progress
 from mixcl.randomness import generator
 from mixcl.recipes.data_roots import check_data_roots
-from mixcl.recipes.image_sources import image_pipeline, source_images
+from mixcl.recipes.images import image_pipeline, source_images
 from mixcl.recipes.paths import innermost, preprocessors_of
 from mixcl.registry import DATASETS, build
 from mixcl.visualization.pictured import Pictured

@@ -18,10 +18,9 @@ from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
 from mixcl.recipes.checking import check_config
-from mixcl.recipes.data_roots import check_data_roots, set_data_root
-from mixcl.recipes.overrides import override
-from mixcl.recipes.own_data import train_on
+from mixcl.recipes.data_roots import check_data_roots
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.sections_only import override, set_data_root, train_on
 from mixcl.recipes.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
 from mixcl.shipped import name_of

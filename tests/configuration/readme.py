@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from mmengine.config import Config, DictAction
 
-from mixcl.recipes.evaluations.recipes import PROTOCOLS
 from mixcl.recipes.making import made
-from mixcl.recipes.options import override_facts
+from mixcl.recipes.overrides import override_facts
 from mixcl.recipes.reading import read_config
+from mixcl.recipes.recipe_table import PROTOCOLS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()

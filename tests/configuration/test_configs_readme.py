@@ -8,8 +8,8 @@ from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows,
 from evaluation.composed import recipe_of
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.recipes.evaluations.recipes import data_of
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.recipe_table import data_of
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 TOGETHER = ('_base_/data', 'evaluation/backbones', 'evaluation/recipes/*')

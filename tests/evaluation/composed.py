@@ -12,10 +12,10 @@ from mixcl.recipes.checking import check_config
 from mixcl.recipes.evaluations import composing
 from mixcl.recipes.evaluations.adaptation import put_backbone
 from mixcl.recipes.evaluations.composing import change, complete, use_images
-from mixcl.recipes.evaluations.recipes import RecipeRow, family_of, find_recipe, variant_of
 from mixcl.recipes.making import made
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.reading import read_config
+from mixcl.recipes.recipe_table import RecipeRow, family_of, find_recipe, variant_of
 from mixcl.weights import backbone_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'

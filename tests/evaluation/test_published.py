@@ -12,8 +12,8 @@ from evaluation.composed import CONFIGS, composed, composed_facts, numbers, reci
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
-from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE
 from mixcl.recipes.prepared import prepared
+from mixcl.recipes.recipe_table import PROTOCOLS, TABLE
 from mixcl.recipes.subject import Subject
 from mixcl.weights.pretrained import PretrainedBackbone
 

@@ -14,8 +14,8 @@ from timm.optim import param_groups_weight_decay
 from mixcl.errors import UserError
 from mixcl.recipes.building import build_model
 from mixcl.recipes.evaluations.plan import planned
+from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.prepared import Options, prepared_to_train
-from mixcl.recipes.sizes import crop_sizes
 from mixcl.recipes.subject import Subject
 
 NAME = 'timm:vit_small_patch16_224'

@@ -7,7 +7,7 @@ from configuration.all_configs import read
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.overrides import override
+from mixcl.recipes.sections_only import override
 
 ALLOWED = [
     {'model.backbone.init_cfg.type': 'Pretrained', 'model.backbone.init_cfg.checkpoint': 'x.pth'},

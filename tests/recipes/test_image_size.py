@@ -8,8 +8,8 @@ from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
 from mixcl.recipes.building import build_model
+from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.prepared import Options, prepared_to_train
-from mixcl.recipes.sizes import crop_sizes
 from mixcl.registry import DATASETS
 
 

@@ -17,7 +17,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of, names_of
 from mixcl.recipes.evaluations.composing import data_set
 from mixcl.recipes.evaluations.plan import planned
-from mixcl.recipes.image_sources import image_pipeline, source_images
+from mixcl.recipes.images import image_pipeline, source_images
 from mixcl.recipes.own_data import source_config
 from mixcl.recipes.prepared import Options, prepared, prepared_to_train
 from mixcl.recipes.subject import Subject

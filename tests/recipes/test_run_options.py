@@ -6,7 +6,7 @@ import pytest
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.recipes.options import use_cache
+from mixcl.recipes.own_data import use_cache
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.run_options import limit_time
 

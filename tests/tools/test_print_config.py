@@ -7,7 +7,7 @@ from configuration.all_configs import FOLDER
 from mmengine.config import Config
 from tools.in_process import run_here
 
-from mixcl.recipes.origin import origins
+from mixcl.recipes.difference import origins
 from mixcl.recipes.prepared import prepared
 
 

@@ -9,7 +9,7 @@ from mmengine.config import Config
 from weights.marks import marker
 
 from mixcl.errors import UserError
-from mixcl.recipes.image_sources import image_pipeline
+from mixcl.recipes.images import image_pipeline
 from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.subject import read_subject

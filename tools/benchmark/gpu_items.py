@@ -37,9 +37,9 @@ from mixcl.engine.runners.compiling import compile_blocks
 from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import QuietRunner
+from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.run_options import use_mixed_precision
-from mixcl.recipes.sizes import crop_sizes
 
 if TYPE_CHECKING:
     from gpu_worker import Work

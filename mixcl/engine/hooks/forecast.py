@@ -7,7 +7,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.recipes.sizes import crop_sizes
+from mixcl.recipes.images import crop_sizes
 
 HOUR = 3600.0
 LONG, WANTED = 24 * HOUR, 6 * HOUR

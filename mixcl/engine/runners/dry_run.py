@@ -19,8 +19,8 @@ from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.building import check_built, tried_from
 from mixcl.recipes.checking import found_type
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_files
+from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.paths import kind_of, readable, walk
-from mixcl.recipes.sizes import crop_sizes
 from mixcl.registry import LOOPS
 
 LATEST_OFFSETS = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)

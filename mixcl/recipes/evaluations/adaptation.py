@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError, as_user_error
-from mixcl.recipes.facts import Data, Evaluated
-from mixcl.recipes.options import use_background
-from mixcl.recipes.own_data import reader_of
+from mixcl.recipes.own_data import reader_of, use_background
 from mixcl.recipes.paths import holder_of_backbone, preprocessors_of, walk
-from mixcl.recipes.pipelines import evaluated_view
 from mixcl.recipes.subject import Subject
-from mixcl.recipes.typed import typed
 from mixcl.registry import MODELS, build, keywords_of
 from mixcl.weights import Encoder, load_pretrained
 
@@ -40,8 +36,8 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     replaced = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
     new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in replaced}
-    images, evaluated = typed(Data, cfg.data, 'data'), typed(Evaluated, cfg.evaluated, 'evaluated')
-    size = evaluated_view(evaluated, images, cfg.get('views', 'plain')).size
+    views, name = cfg.evaluated.views, cfg.get('views', 'plain')
+    size = (views.get(name if name in views else 'plain') or {}).get('size', cfg.data.size)
     for _, part in walk(new):
         if isinstance(part, dict) and 'img_size' in part:
             part['img_size'] = size

@@ -1,37 +1,110 @@
 """Composition of the facts of an evaluation: a recipe, a variant of it, a data set's changes, and a backbone.
 
 Under ``configs/evaluation/``, a file of ``recipes/`` says how a protocol trains and measures, and names one of the
-``views`` of the images. Its ``variants`` are numbers for other backbones and data sets (:func:`.recipes.variant_of`).
-A file of ``configs/_base_/data/`` says the rest: ``data``, and in ``evaluated`` what pretraining does not ask for.
+``views`` of the images. Its ``variants`` are numbers for other backbones and data sets (``recipe_table.variant_of``).
+A file of ``configs/_base_/data/`` says the rest: ``data``, and in ``evaluated`` what pretraining does not ask for. The
+user's own images (``--data folder:PATH``) take its place.
 """
 
 import copy
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
-from mixcl.recipes.evaluations.recipes import NUMBERS, OWN_DATA, PROTOCOLS
-from mixcl.recipes.facts import Data, Evaluated
+from mixcl.recipes.evaluations.adaptation import put_backbone
+from mixcl.recipes.facts import FACTS, Evaluated
+from mixcl.recipes.images import crop_sizes
 from mixcl.recipes.length import STRETCHED, stretch
 from mixcl.recipes.overrides import merge
-from mixcl.recipes.own_data import suggested_source
-from mixcl.recipes.reading import data_file, read_config, steps_of
-from mixcl.recipes.typed import check_keys, typed, with_defaults
+from mixcl.recipes.own_data import reader_of, source_config, suggested_source, survey
+from mixcl.recipes.paths import RUNNER_KEYS, kind_of
+from mixcl.recipes.reading import data_file, read_config
+from mixcl.recipes.recipe_table import NUMBERS, OWN_DATA, family_of, find_recipe, parts_of_name, variant_of
+from mixcl.recipes.subject import Subject
+from mixcl.recipes.typed import typed
+from mixcl.shipped import shipped
+
+STEPS = 8
+"""Minimum number of steps in an epoch of the user's own images; with fewer images, batches are smaller."""
+
+
+def composed(
+    subject: Subject,
+    protocol: str,
+    data: str,
+    own: tuple[Path, Config] | None,
+    asked: str | None,
+    root: str | None,
+    overrides: Mapping[str, Any],
+) -> tuple[Path, Config, bool]:
+    """Return a recipe's path, its facts with data set and backbone, and whether it is the one that ``asked`` names.
+
+    ``own`` is the user's own recipe, with its path; it may bring its images. What depends on the images follows
+    ``overrides`` of their facts.
+    """
+    if own and 'data' in own[1]:
+        facts = copy.deepcopy(own[1])
+        use_images(facts, checked_images(own[1], str(own[0])), protocol)
+        if subject.backbone is not None and protocol != 'robustness':
+            put_backbone(facts, subject.backbone, subject.config)
+        return own[0], facts, False
+    images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
+    backbone = subject.backbone or images.evaluated.backbone
+    if backbone is None:
+        raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
+    family, names, name = family_of(backbone), {data, images.evaluated.like}, subject.config_name
+    found = find_recipe(protocol, names, name, family, asked) if asked and not own else None
+    if own:
+        path, facts, variant, percent = own[0], copy.deepcopy(own[1]), {}, None
+    else:
+        row = found or find_recipe(protocol, names, name, family)
+        assert row is not None  # the last row of every protocol is for anything
+        path, percent = shipped('configs') / f'evaluation/recipes/{row.config}.py', row.percent
+        facts = read_config(path)
+        variant = variant_of(facts, names, name, percent)
+    use_images(facts, images, protocol)
+    change(facts, {key: value for key, value in overrides.items() if key.startswith(('data.', 'evaluated.'))})
+    complete(facts, variant, family, percent)
+    kept = FACTS - {'variants'} | RUNNER_KEYS  # no variables of its bases
+    facts = Config({key: facts[key] for key in facts if key in kept})
+    if is_own(data):
+        fit_to_own_images(facts, images)
+    facts.config_name = f'evaluation/{protocol}/{parts_of_name(name)[0] or "any"}_{short_name(data)}_{path.stem}'
+    if protocol != 'robustness':
+        put_backbone(facts, backbone, subject.config)
+    return path, facts, found is not None
+
+
+def is_own(data: str) -> bool:
+    """Whether this is a source of images, and not the name of a data set."""
+    return ':' in data
+
+
+def short_name(data: str) -> str:
+    """Return a name for files: 'folder-photos' for 'folder:/home/me/photos', else that of the data set or its file."""
+    if not is_own(data):
+        return Path(data).stem
+    kind, _, place = data.partition(':')
+    return f'{kind}-{re.sub(r"[^A-Za-z0-9.]+", "-", Path(place).name)[:40]}'
 
 
 def data_set(name: str, protocol: str) -> Config:
     """Return the config of a data set by name; raises UserError if there is none, or it is not for the protocol."""
-    if name not in OWN_DATA.get(protocol, [name]):
-        raise not_for(protocol, name)
-    try:
-        found = read_config(data_file(name))
-    except UserError as error:
-        raise UserError(f'{error}{suggested_source(name)}') from error
-    if protocol not in (checked_images(found, name).evaluated.get('protocols') or [protocol]):
-        raise not_for(protocol, name)
-    return found
+    others = OWN_DATA.get(protocol)
+    if name in (others or [name]):
+        try:
+            found = read_config(data_file(name))
+        except UserError as error:
+            raise UserError(f'{error}{suggested_source(name)}') from error
+        if protocol in (checked_images(found, name).evaluated.protocols or [protocol]):
+            return found
+    raise UserError(
+        f'the protocol {protocol} is not for the data set {name}; choose {" or ".join(others or ["another"])} by `data`'
+    )
 
 
 def checked_images(config: Config, name: str) -> Config:
@@ -39,26 +112,43 @@ def checked_images(config: Config, name: str) -> Config:
     for fact in ('data', 'evaluated'):
         if not isinstance(config.get(fact), Mapping):
             raise UserError(f'{name} says no {fact}, which must be a dict: see docs/evaluation.md')
-    facts = typed(Evaluated, config.evaluated, 'evaluated')
-    check_keys(facts.settings, PROTOCOLS, 'evaluated')
-    for protocol, changes in facts.settings.items():
-        if not isinstance(changes, Mapping):
-            raise UserError(f'evaluated.{protocol}={changes!r} must be a dict')
+    typed(Evaluated, config.evaluated, 'evaluated')
     return config
 
 
-def not_for(protocol: str, name: str) -> UserError:
-    """Return the error of a protocol that is not for a data set."""
-    others = ' or '.join(OWN_DATA.get(protocol, ['another']))
-    return UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by `data`')
+def read_own_data(spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None) -> Config:
+    """Return the facts of the user's own images, and two more.
+
+    ``labelled`` is the number of images to learn from, ``found`` says which ones. Images have the size of those in
+    pretraining, if known. Paths of a list are relative to ``data_root``.
+
+    Raises:
+        UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
+    """
+    if protocol in OWN_DATA:
+        raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by `data`')
+    facts = read_config(data_file('folder'))
+    images = source_config(spec, data_root if spec.startswith('list:') else None, pretraining)
+    found = survey(images)
+    if not found.classes:
+        raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {found}; see docs/your_images.md')
+    # One by one: ConfigDict.update would merge them.
+    facts.data.images = ConfigDict(images)
+    facts.data.splits = ConfigDict(train=dict(split='train'), test=dict(split='test'))
+    facts.data.read = [reader_of(pretraining or {})]
+    facts.evaluated.classes, facts.labelled = len(found.classes), found.train
+    facts.found = f'{found.train} to learn from, {found.test} to test on ({found.digest})'
+    if kind_of(facts.data.read[0]) != 'LoadImage':  # most steps of classifiers' views are for colours
+        facts.evaluated.views = ConfigDict()
+    size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
+    facts.data.resize, facts.data.size = round(facts.data.resize * size / facts.data.size), size
+    return facts
 
 
 def use_images(cfg: Config, data: Config, protocol: str) -> None:
     """Put the facts of a data set into those of a recipe, in place."""
-    cfg.data = ConfigDict(with_defaults(Data, copy.deepcopy(data.data)))
-    cfg.evaluated = ConfigDict(with_defaults(Evaluated, copy.deepcopy(data.evaluated)))
-    del cfg.evaluated['settings']
-    cfg.steps = {**steps_of(data), **steps_of(cfg)}
+    cfg.data, cfg.evaluated = copy.deepcopy(data.data), copy.deepcopy(data.evaluated)
+    cfg.steps = {**(data.get('steps') or {}), **(cfg.get('steps') or {})}
     cfg.protocol.name = protocol
 
 
@@ -73,11 +163,9 @@ def complete(cfg: Config, variant: Mapping[str, Any], family: str, percent: int 
         cfg.views = 'enlarged'
     if protocol == 'semi':
         percent = percent or 10
-        part: dict[str, Any] = dict(share=percent / 100)
-        if evaluated.get('label_lists'):
-            part = dict(list_file=f'{percent}percent.txt')
+        part = dict(list_file=f'{percent}percent.txt') if evaluated.label_lists else dict(share=percent / 100)
         data.update(part)
-        cfg.protocol.update(part if 'list_file' in part else dict(part, seed=0))
+        cfg.protocol.update(part if evaluated.label_lists else dict(part, seed=0))
     if 'schedule' not in cfg and protocol not in OWN_DATA:
         cfg.protocol.update(resize=data.resize, crop=data.size)
     change(cfg, evaluated.get(protocol) or {})
@@ -89,7 +177,21 @@ def change(cfg: Config, changes: Mapping[str, Any]) -> None:
     merge(cfg, changes)
     if before and not isinstance(cfg.schedule, Mapping):
         raise UserError(f'schedule={cfg.schedule!r} must be a dict')
-    nested = Config()
-    nested.merge_from_dict(dict(changes))
-    if before and isinstance(cfg.schedule.epochs, int) and not {*STRETCHED} & {*nested.get('schedule', {})}:
+    said = {*(changes.get('schedule') or {})} | {key.split('.')[1] for key in changes if key.startswith('schedule.')}
+    if before and isinstance(cfg.schedule.epochs, int) and not said & {*STRETCHED}:
         stretch(cfg.schedule, before)
+
+
+def fit_to_own_images(cfg: Config, data: Config) -> None:
+    """Fit the facts of an evaluation to the user's own images, in place.
+
+    Few images make batches smaller, and SGD's learning rate with them. The protocol notes its images, so that results
+    of others are not taken for theirs.
+    """
+    cfg.protocol.images = data.found
+    images, batch = data.labelled * (cfg.protocol.get('share') or 1), cfg.get('batch')
+    if batch and images < STEPS * batch:
+        cfg.batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
+        # Adam's steps are as long as the rate, whatever the batch. With few images, smaller steps would teach nothing.
+        if 'Adam' in cfg.optimizer.type:
+            cfg.optimizer.lr *= batch / cfg.batch

@@ -15,31 +15,19 @@ from mixcl.recipes.building import check_built, check_parts
 from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import DATA_SECTIONS, check_data_roots
 from mixcl.recipes.evaluating import channels_of
-from mixcl.recipes.evaluations.adaptation import put_backbone, put_classifier
-from mixcl.recipes.evaluations.composing import change, checked_images, complete, data_set, use_images
-from mixcl.recipes.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
-from mixcl.recipes.evaluations.recipes import (
-    PROTOCOLS,
-    TABLE,
-    RecipeRow,
-    data_of,
-    family_of,
-    find_recipe,
-    parts_of_name,
-    variant_of,
-)
-from mixcl.recipes.facts import FACTS
-from mixcl.recipes.making import has_facts, made
-from mixcl.recipes.options import facts_and_sections, use_data_root
-from mixcl.recipes.overrides import merge
-from mixcl.recipes.paths import RUNNER_KEYS, holder_of_backbone, walk
+from mixcl.recipes.evaluations.adaptation import put_classifier
+from mixcl.recipes.evaluations.composing import change, composed, short_name
+from mixcl.recipes.images import image_size
+from mixcl.recipes.making import made
+from mixcl.recipes.overrides import facts_and_sections, merge
+from mixcl.recipes.own_data import use_data_root
+from mixcl.recipes.paths import holder_of_backbone, walk
 from mixcl.recipes.read_only import read_only
-from mixcl.recipes.reading import read_config
+from mixcl.recipes.reading import has_facts, read_config
+from mixcl.recipes.recipe_table import PROTOCOLS, TABLE, data_of
 from mixcl.recipes.run_options import lengthen_process_timeout, use_launcher, use_mixed_precision
-from mixcl.recipes.sizes import image_size
 from mixcl.recipes.subject import Subject
 from mixcl.registry import DATASETS, build
-from mixcl.shipped import shipped
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
 """Prefixes of ``--cfg-options`` that are for one protocol."""
@@ -105,14 +93,16 @@ def planned(
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
             fit, or a classifier that is neither given nor trained.
     """
-    own, roots, overrides = _by_protocol(own_configs), roots or {}, overrides or {}
+    own, roots = _by_protocol(own_configs), roots or {}
     wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
-    prefixes = {key.partition('.')[0] for key in overrides if key.startswith(PREFIXES)}
+    changes = {protocol: _overrides_of(protocol, overrides or {}) for protocol in protocols}
+    prefixes = {key.partition('.')[0] for key in overrides or {} if key.startswith(PREFIXES)}
     _check_asked(subject, wanted, {*own, *roots, *prefixes})
     starts = [
-        _composed(subject, *pair, own.get(pair[0]), recipe, roots, _overrides_of(pair[0], overrides)) for pair in wanted
+        composed(subject, protocol, name, own.get(protocol), recipe, roots.get(name), changes[protocol])
+        for protocol, name in wanted
     ]
-    if recipe and not any(asked for *_, asked in starts):
+    if recipe and not any(is_asked for *_, is_asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
             f'`recipe={recipe}`: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
@@ -123,22 +113,24 @@ def planned(
         finetuned: dict[str, Evaluation] = {}  # runs whose classifiers are tested
         if protocol == 'robustness' and subject.classes is None:
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
-        changes = _overrides_of(protocol, overrides)
         for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder')):
             facts = copy.deepcopy(start)
             facts.protocol.setdefault('encoder', each)
-            _apply_options(facts, changes, roots.get(name), path)
+            _apply_options(facts, changes[protocol], roots.get(name), path)
             if amp and 'schedule' in facts:
                 facts.setdefault('optim_wrapper', ConfigDict())
                 use_mixed_precision(facts)
             if protocol == 'robustness':
-                _use_classifier(facts, subject, finetuned.get(each))
+                tuned = finetuned.get(each)
+                put_classifier(facts, subject, tuned and tuned.cfg)
+                if tuned:  # another recipe of fine-tuning gives another result, though the test is the same
+                    facts.protocol.update(classifier=tuned.name, recipe=tuned.cfg.protocol.get('recipe'))
             cfg = made(facts, processes)
             check_config(cfg)
             _check(cfg, facts, protocol, subject, each)
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
-            evaluations.append(Evaluation(protocol, name, each, path, read_only(cfg), facts, changes))
+            evaluations.append(Evaluation(protocol, name, each, path, read_only(cfg), facts, changes[protocol]))
     return evaluations
 
 
@@ -173,59 +165,13 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
             raise UserError(
                 f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
             )
-        if not has_facts(cfg):
+        if not has_facts(cfg) or not isinstance(cfg.get('model'), Mapping):
             raise UserError(
-                f'`recipe_config={path}` says no facts: let it inherit from a recipe of mixcl, such as _base_ = '
-                "'mixcl::evaluation/recipes/linear/moco.py'"
+                f'`recipe_config={path}` says no facts, or no model: let it inherit from a recipe of mixcl, such as '
+                "_base_ = 'mixcl::evaluation/recipes/linear/moco.py'"
             )
         found[name] = Path(path), cfg
     return found
-
-
-def _composed(
-    subject: Subject,
-    protocol: str,
-    data: str,
-    own: tuple[Path, Config] | None,
-    asked: str | None,
-    roots: Mapping[str, str],
-    overrides: Mapping[str, Any],
-) -> tuple[Path, Config, bool]:
-    """Return a recipe's path, its facts with data set and backbone, and whether ``--recipe`` asked for it."""
-    if own and 'data' in own[1]:  # it brings its images and all
-        facts = copy.deepcopy(own[1])
-        use_images(facts, checked_images(own[1], str(own[0])), protocol)
-        if subject.backbone is not None and protocol != 'robustness':
-            put_backbone(facts, subject.backbone, subject.config)
-        return own[0], facts, False
-    root = roots.get(data)
-    images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
-    backbone = subject.backbone or images.evaluated.get('backbone')
-    if backbone is None:
-        raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
-    family, names = family_of(backbone), {data, images.evaluated.get('like')}
-    place = (protocol, names, subject.config_name, family)
-    found = find_recipe(*place, asked) if asked and not own else None
-    row = RecipeRow(str(own[0])) if own else found or find_recipe(*place)
-    assert row is not None  # the last row of every protocol is for anything
-    path = own[0] if own else shipped('configs') / f'evaluation/recipes/{row.config}.py'
-    facts = copy.deepcopy(own[1]) if own else read_config(path)
-    variant = {} if own else variant_of(facts, names, subject.config_name, row.percent)
-    if not isinstance(facts.get('model'), Mapping):
-        raise UserError(f'{path} says no model, which must be a dict')
-    use_images(facts, images, protocol)
-    # What else depends on the images follows.
-    change(facts, {name: value for name, value in overrides.items() if name.startswith(('data.', 'evaluated.'))})
-    complete(facts, variant, family, row.percent)
-    kept = FACTS - {'variants'} | RUNNER_KEYS  # no variables of its bases
-    facts = Config({name: facts[name] for name in facts if name in kept})
-    if is_own(data):
-        fit_to_own_images(facts, images)
-    backbone_name = parts_of_name(subject.config_name)[0] or 'any'
-    facts.config_name = f'evaluation/{protocol}/{backbone_name}_{short_name(data)}_{path.stem}'
-    if protocol != 'robustness':
-        put_backbone(facts, backbone, subject.config)
-    return path, facts, found is not None
 
 
 TRAINED = ('train_', 'val_', 'optim_wrapper', 'param_scheduler', 'optimizer', 'schedule', 'batch', 'at_once', 'measure')
@@ -250,19 +196,11 @@ def _apply_options(facts: Config, overrides: Mapping[str, Any], root: str | None
         use_data_root(facts, root)
 
 
-def _use_classifier(facts: Config, subject: Subject, finetuned: Evaluation | None) -> None:
-    put_classifier(facts, subject, finetuned and finetuned.cfg)
-    if finetuned:  # another recipe of fine-tuning gives another result, though the test is the same
-        facts.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
-
-
 def _check(cfg: Config, facts: Config, protocol: str, subject: Subject, encoder: str) -> None:
     """Check what can be checked without loading images."""
     check_data_roots(cfg)
-    pretrained = subject.encoders.get(encoder)
     if protocol != 'robustness':
-        holder = holder_of_backbone(cfg.model)
-        channels_of(holder, image_size(cfg), pretrained)
+        channels_of(holder_of_backbone(cfg.model), image_size(cfg), subject.encoders.get(encoder))
     (check_built if cfg.get('train_cfg') else check_parts)(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
     if '{{' in json.dumps(facts.to_dict(), default=repr):

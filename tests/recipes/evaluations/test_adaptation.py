@@ -7,10 +7,10 @@ from mmengine.config import Config
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
 from mixcl.errors import UserError
+from mixcl.recipes.images import image_size
 from mixcl.recipes.making import made
 from mixcl.recipes.paths import walk
 from mixcl.recipes.prepared import prepared
-from mixcl.recipes.sizes import image_size
 from mixcl.registry import MODELS
 
 SMALL = dict(

@@ -17,12 +17,11 @@ from mmengine.registry import DefaultScope
 from mixcl.errors import UserError
 from mixcl.recipes.evaluations.composing import data_set
 from mixcl.recipes.evaluations.plan import planned
-from mixcl.recipes.facts import Data, Evaluated
+from mixcl.recipes.facts import read_facts
+from mixcl.recipes.images import image_size
 from mixcl.recipes.making import made
 from mixcl.recipes.pipelines import augmented_pipeline, evaluated_view, evaluation_pipeline
-from mixcl.recipes.sizes import image_size
 from mixcl.recipes.subject import Subject
-from mixcl.recipes.typed import typed
 from mixcl.registry import MODELS
 
 CLASSES = dict(in1k=1000, in100=100, tinyimagenet=200, cifar10=10, cifar100=100, digits=10, fashionmnist=10)
@@ -45,10 +44,10 @@ def prepared(pipeline: list, path: Path) -> dict:
 def views_of(data: str) -> Iterator[tuple[str, int, dict[str, list]]]:
     """Yield the views of a data set: name, side in pixels, and pipelines of training and test."""
     facts = composed_facts('finetune', data)
-    images, evaluated = typed(Data, facts.data, 'data'), typed(Evaluated, facts.evaluated, 'evaluated')
-    for name in {'plain', *evaluated.views}:
-        view = evaluated_view(evaluated, images, name)
-        pipelines = [augmented_pipeline(images, view, facts.steps), evaluation_pipeline(images, facts.steps, view)]
+    for name in {'plain', *facts.evaluated.views}:
+        recipe = read_facts({**facts, 'views': name})
+        view = evaluated_view(recipe)
+        pipelines = [augmented_pipeline(recipe, view), evaluation_pipeline(recipe.data, recipe.steps, view)]
         yield name, view.size, dict(zip(('train', 'test'), pipelines, strict=True))
 
 

@@ -269,7 +269,7 @@ def test_what_an_override_decides_follows_or_is_noted() -> None:
         ("views = 'bilinaer'", "views='bilinaer' is no view of the data set; did you mean 'bilinear'"),
         ("protocol = 'linear'", 'give one for each of'),
         ('model = dict(head=None)', 'model.head=None must be a dict'),
-        ('repeats = 0', 'repeats=0 must be at least 1'),
+        ('repeats = 0', 'repeats=0 must be a whole number of at least 1'),
         ("statistics = 'x'", "statistics='x' must be 'pretraining' or 'data' or 'own'"),
         ('optim_wrapper = dict(optimizer=dict(lr=1))', 'set optimizer .its lr is for 256 images'),
     ],

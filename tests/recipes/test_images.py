@@ -13,7 +13,7 @@ from PIL import Image
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import collate_one_size, labels_of, names_of
-from mixcl.recipes.image_sources import config_images, image_pipeline, source_images
+from mixcl.recipes.images import config_images, image_pipeline, source_images
 from mixcl.recipes.prepared import prepared
 
 

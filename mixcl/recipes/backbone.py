@@ -1,6 +1,7 @@
-"""Another backbone by its name (``backbone``); all that depends on it follows."""
+"""Another backbone or size of images in the facts of a recipe (``backbone``, ``image_size``); the rest follows."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import timm
@@ -12,9 +13,9 @@ from mixcl.encoders.passes import pooled_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
-from mixcl.recipes.options import scale_sizes, use_image_size, views_in
 from mixcl.recipes.paths import kind_of, walk
-from mixcl.recipes.sections import sized
+from mixcl.recipes.pipelines import NO_VIEWS
+from mixcl.recipes.sections import patch_of, sized
 from mixcl.registry import MODELS, build, keywords_of
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
@@ -25,12 +26,10 @@ OPTIONAL = ('drop_path_rate', 'frozen_patch_embed')
 
 
 def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
-    """Replace the backbone (``backbone``), with images of another size if one is given; crops follow its patches.
+    """Replace the backbone, with images of another size if one is given; crops follow its patches.
 
-    Optimiser and schedule stay, but AdamW spares what the new backbone spares.
-
-    Raises:
-        UserError: if there is no such backbone, or the method masks tokens of its own.
+    Optimiser and schedule stay, but AdamW spares what the new backbone spares. Raises UserError if there is no such
+    backbone, or the method masks tokens of its own.
     """
     if kind_of(cfg.model) in ('MAE', 'SimMIM'):
         raise UserError(
@@ -46,32 +45,26 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
         use_image_size(cfg, image_size)
     with undisturbed_generators(), as_user_error(f'`backbone={name}`'):
         before, built = (build(MODELS, sized(each, cfg.data.size)) for each in (old, new))
-    patch, of_old = plain_patch_size(built), plain_patch_size(before)
+    patch, old_patch = plain_patch_size(built), plain_patch_size(before)
     if patch:
         scale_sizes(cfg, 1.0, patch)
-    elif of_old:  # mixers cut where the old one did
-        for _, mixer in walk(cfg.model.get('mixer')):
-            if isinstance(mixer, dict) and mixer.get('type') in ('PatchMix', 'RegionSwap'):
-                key, value = ('patch_size', of_old) if mixer['type'] == 'PatchMix' else ('cell', 2 * of_old)
-                mixer.setdefault(key, value)
-    width, before_width = _width(built, name, cfg), feature_width(before, old.get('in_channels', 3))
-    _drop_followed(cfg, before_width, of_old if patch else None)
+    width, old_width = _width(built, name, cfg), feature_width(before, old.get('in_channels', 3))
+    neck = cfg.model.get('neck') or {}
+    if neck.get('in_channels') == old_width:  # written by hand
+        del neck['in_channels']
+    for _, mixer in walk(cfg.model.get('mixer')):
+        if not isinstance(mixer, dict):
+            continue
+        if patch and old_patch and mixer.get('patch_size') == old_patch:  # written by hand
+            del mixer['patch_size']
+        if not patch and old_patch and mixer.get('type') in ('PatchMix', 'RegionSwap'):  # cut where the old one did
+            mixer.setdefault(*('patch_size', old_patch) if mixer['type'] == 'PatchMix' else ('cell', 2 * old_patch))
     if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
         cfg.optimizer.spare = 'flat'
-    if (width, patch) != (before_width, of_old) and cfg.get('config_name'):
+    if (width, patch) != (old_width, old_patch) and cfg.get('config_name'):
         # Recipes of evaluations are chosen by it.
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
         cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
-
-
-def _drop_followed(cfg: Config, width: int, patch: int | None) -> None:
-    """Drop widths of the old backbone's features, and its patches, where they are written by hand; they follow then."""
-    neck = cfg.model.get('neck') or {}
-    if neck.get('in_channels') == width:
-        del neck['in_channels']
-    for _, mixer in walk(cfg.model.get('mixer')):
-        if isinstance(mixer, dict) and patch and mixer.get('patch_size') == patch:
-            del mixer['patch_size']
 
 
 def _width(backbone: Any, name: str, cfg: Config) -> int:
@@ -92,21 +85,47 @@ def _width(backbone: Any, name: str, cfg: Config) -> int:
 
 
 def config_by_name(name: str) -> dict[str, Any]:
-    """Return the config of the backbone named 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
-
-    Raises:
-        UserError: if the name has no such form; the message says which libraries have a model of that name.
-    """
+    """Return the config of a backbone: 'timm:NAME', 'torchvision:NAME', 'package.module:Class'; else UserError."""
     library, _, rest = name.partition(':')
-    if rest and library == 'timm':
-        return dict(type='TimmBackbone', name=rest)
-    if rest and library == 'torchvision':
-        return dict(type='TorchvisionBackbone', name=rest)
     if rest:
-        return dict(type='ImportedBackbone', path=name)
+        kinds = dict(timm='TimmBackbone', torchvision='TorchvisionBackbone')
+        return dict(type=kinds[library], name=rest) if library in kinds else dict(type='ImportedBackbone', path=name)
     known = dict(timm=timm.is_model(name), torchvision=name in torchvision.models.list_models())
     found = ' or '.join(f'{library}:{name}' for library, has_it in known.items() if has_it)
     raise UserError(
         f'`backbone={name}` names no library; write '
         + (found or 'timm:NAME, torchvision:NAME or the path of a class of yours, package.module:Class')
     )
+
+
+def use_image_size(cfg: Config, size: int) -> None:
+    """Train and evaluate on images of another size in pixels.
+
+    The largest view gets this size. All others, also of evaluations, change in proportion, to multiples of the patches.
+    Raises UserError if the patches do not divide the size.
+    """
+    patch = patch_of(cfg.model.backbone) or 1
+    cfg.model.backbone.pop('img_size', None)  # follows
+    if size < 1 or size % patch:
+        near = max(round(size / patch), 1) * patch
+        raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')
+    scale_sizes(cfg, size / cfg.data.size, patch)
+
+
+def scale_sizes(cfg: Config, scale: float, multiple: int) -> None:
+    """Scale the sizes of images; those that a backbone sees become multiples of ``multiple``."""
+    data, before = cfg.data, cfg.data.size
+    for sizes in (data, *views_in(cfg)):
+        if sizes.get('size'):
+            sizes['size'] = max(multiple, round(sizes['size'] * scale / multiple) * multiple)
+    if data.get('resize'):
+        data.resize = max(1, round(data.resize * scale))
+    for step in data.read:
+        if isinstance(step, dict) and isinstance(step.get('scale'), int):
+            step['scale'] = max(1, round(step['scale'] * data.size / before))
+
+
+def views_in(cfg: Config) -> Iterator[dict]:
+    """Yield what a recipe says about views, its own and those that suit the data."""
+    for views in (cfg['views'], cfg.data.views):
+        yield from (view for name, view in views.items() if isinstance(view, dict) and name not in NO_VIEWS[1:])

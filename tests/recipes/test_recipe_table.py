@@ -9,8 +9,8 @@ from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
-from mixcl.recipes.evaluations.recipes import PROTOCOLS, TABLE, data_of, family_of, find_recipe, parts_of_name
-from mixcl.recipes.sizes import image_size
+from mixcl.recipes.images import image_size
+from mixcl.recipes.recipe_table import PROTOCOLS, TABLE, data_of, family_of, find_recipe, parts_of_name
 from mixcl.registry import MODELS
 
 RESNET, CIFAR_RESNET = (dict(type=f'mmpretrain.{name}', depth=18) for name in ('ResNet', 'ResNet_CIFAR'))
