@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
-from mixcl.evaluation.small_data import untrained
+from mixcl.evaluation.untrained import untrained
 from mixcl.feature_statistics import effective_rank, uniformity
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators

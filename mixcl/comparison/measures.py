@@ -5,18 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from mmengine.config import Config
 from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
+from torch.utils.data import DataLoader
 
-from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.evaluation.features import extract
-from mixcl.evaluation.functional.few_labels import SHOTS, few_label_answers
+from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS, few_label_answers
 from mixcl.evaluation.functional.knn import TEMPERATURE, nearest_neighbours, vote
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, choose_probe, train_probes
-from mixcl.recipes.paths import preprocessors_of
-from mixcl.registry import DATASETS, MODELS, build
+from mixcl.registry import MODELS, build
 from mixcl.weights import Encoder
 
 Answers = dict[str, np.ndarray]
@@ -44,22 +42,21 @@ class Labelled(NamedTuple):
         return self._replace(bank=function(self.bank), queries=function(self.queries))
 
 
-def features(cfg: Config, model: BaseModel) -> Labelled:
-    """Encode the bank and the test images of a config of kNN."""
-    loaders = [
-        QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
-        for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
-    ]
-    (bank, labels), (queries, truth) = [extract(model, loader, ('online',)) for loader in loaders]
-    return Labelled(bank['online'], labels, queries['online'], truth)
+def features(loaders: Sequence[DataLoader], model: BaseModel, encoder: str = 'online') -> Labelled:
+    """Encode the images of two loaders: those to learn from, and those to test on."""
+    (bank, labels), (queries, truth) = [extract(model, loader, (encoder,)) for loader in loaders]
+    return Labelled(bank[encoder], labels, queries[encoder], truth)
 
 
-def pixels(cfg: Config) -> Labelled:
-    """Return (N, C, n) float pixels in [0, 255] of the images of a config of kNN, of at most 32 pixels a side."""
-    settings = dict(preprocessors_of(cfg)[0])
+def pixels(loaders: Sequence[DataLoader], preprocessor: Mapping[str, Any]) -> Labelled:
+    """Return (N, C, n) float pixels in [0, 255] of the images of two loaders, of at most 32 pixels a side.
+
+    ``preprocessor`` is the config of the data preprocessor.
+    """
+    settings = dict(preprocessor)
     channels = len(settings['mean'])
     settings |= dict(mean=[0.0] * channels, std=[1.0] * channels)
-    found = features(cfg, Encoder(dict(type=Reduced), data_preprocessor=build(MODELS, settings)))
+    found = features(loaders, Encoder(dict(type=Reduced), data_preprocessor=build(MODELS, settings)))
     return found.mapped(lambda rows: rows.unflatten(1, (channels, -1)))
 
 
@@ -117,11 +114,11 @@ BASELINES: dict[str, Callable[[Labelled], Labelled | None]] = dict(
 """Features without a network, of the pixels of images."""
 
 
-def few_labels(images: Labelled) -> Answers:
+def few_labels(images: Labelled, shots: Sequence[int] = SHOTS, draws: int = DRAWS) -> Answers:
     """Logistic regressions on 1, 2, 5 and 20 labels per class, as far as the smallest class has them."""
     fewest = int(images.labels.unique(return_counts=True)[1].min())
-    shots = [shot for shot in SHOTS if shot <= fewest]
-    answers = few_label_answers(images.bank, images.labels, images.queries, shots)
+    shots = [shot for shot in shots if shot <= fewest]
+    answers = few_label_answers(images.bank, images.labels, images.queries, shots, draws)
     return {f'few_labels/{shot}': _right(answers[shot, 'logistic'], images) for shot in shots}
 
 

@@ -23,6 +23,7 @@ from mixcl.comparison.measures import BASELINES, MEASURES, Answers, features, me
 from mixcl.comparison.table import UNLABELLED, Run, Table
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.data_workers import kill_workers
+from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.paired_difference import packed, unpacked
@@ -32,11 +33,11 @@ from mixcl.quiet_log import tell
 from mixcl.recipes.building import build_model
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.length import Fit
+from mixcl.recipes.paths import preprocessors_of
 from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.reading import read_config
 from mixcl.recipes.subject import read_subject
 from mixcl.registry import DATASETS, build
-from mixcl.shipped import config_of
 from mixcl.weights import RANDOM, checkpoint_in
 
 LOOK_AGAIN = 5
@@ -118,7 +119,7 @@ def slug(name: str) -> str:
 
 def config_for(run: Run, table: Table, seed: int, folder: Path) -> tuple[Config, Options]:
     """Return the config of a training run, and its options."""
-    config = read_config(config_of(run.config, run.model))
+    config = read_config(run.path)
     batch = run.batch_size or (None if run.data else config.get('batch'))
     epochs = run.epochs or (None if run.data else config.schedule.epochs)
     own = run.data is None and (epochs, batch) == (config.schedule.epochs, config.get('batch'))
@@ -134,7 +135,7 @@ def config_for(run: Run, table: Table, seed: int, folder: Path) -> tuple[Config,
         amp=torch.cuda.is_available(),
         cfg_options={'randomness.seed': seed, **run.options},
     )
-    return prepared_to_train(config_of(run.config, run.model), options), options
+    return prepared_to_train(run.path, options), options
 
 
 def with_lengths(table: Table, state: State) -> Table:
@@ -221,16 +222,20 @@ class Job:
         """Take the measures of a checkpoint, of a random network, or of pixels."""
         table = self.table
         first = next(iter(table.runs.values()))
-        config = None if checkpoint != RANDOM else str(config_of(first.config, first.model))
+        config = None if checkpoint != RANDOM else str(first.path)
         subject = read_subject(checkpoint, config)
         roots = {} if table.data_root is None else {table.images: table.data_root}
-        (evaluation, *_) = planned(['knn'], table.images, subject, roots=roots)
+        cfg = planned(['knn'], table.images, subject, roots=roots)[0].cfg
+        loaders = [
+            QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
+            for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
+        ]
         if self.name in BASELINES:
-            images = BASELINES[self.name](pixels(evaluation.cfg))
+            images = BASELINES[self.name](pixels(loaders, preprocessors_of(cfg)[0]))
             return ({} if images is None else measured(images, table.measures)), {}
         encoder = subject.encoder()
         encoder.to('cuda' if torch.cuda.is_available() else 'cpu')
-        answers = measured(features(evaluation.cfg, encoder), table.measures)
+        answers = measured(features(loaders, encoder), table.measures)
         others = [measure for measure in table.measures if measure not in MEASURES]
         if not others or checkpoint == RANDOM:
             return answers, {}

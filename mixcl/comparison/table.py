@@ -14,7 +14,7 @@ from mixcl.comparison.measures import BASELINES, FROZEN
 from mixcl.errors import UserError
 from mixcl.recipes.recipe_table import PROTOCOLS, data_of_name
 from mixcl.recipes.typed import check_keys, typed
-from mixcl.shipped import config_name, config_of
+from mixcl.shipped import config_name, config_of, find_config
 from mixcl.weights import RANDOM
 
 
@@ -36,6 +36,11 @@ class Run:
     epochs: int | None = None
     batch_size: int | None = None
     lr: float | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file of the config."""
+        return find_config(self.config) if self.config.endswith('.py') else config_of(self.config, self.model)
 
     @property
     def source(self) -> str | None:
@@ -107,7 +112,7 @@ class Table:
     def images(self) -> str:
         """The data set that all runs are measured on."""
         first = next(iter(self.runs.values()))
-        return self.evaluated or first.source or data_of_name(config_name(config_of(first.config, first.model)))
+        return self.evaluated or first.source or data_of_name(config_name(first.path))
 
     def with_epochs(self, epochs: Mapping[str, int]) -> 'Table':
         """Return the table with the number of epochs of each run."""
@@ -150,14 +155,11 @@ def read_table(runs: str | Path | Sequence[str] | Mapping[str, Any], **options: 
     found = said.get('runs')
     if not isinstance(found, Mapping) or not found:
         raise UserError("runs is missing: write runs = dict(NAME=dict(config='patchmix'))")
-    said['runs'] = {
-        name: typed(Run, shared | dict(run) if isinstance(run, Mapping) else run, f'runs.{name}')
-        for name, run in found.items()
-    }
-    for run in said['runs'].values():
-        if not run.config.endswith('.py'):
-            config_of(run.config, run.model)
-    return typed(Table, said, 'the table')
+    said['runs'] = {name: shared | dict(run) if isinstance(run, Mapping) else run for name, run in found.items()}
+    table = typed(Table, said, whole='the table')
+    for run in table.runs.values():
+        _ = run.path  # or there is none
+    return table
 
 
 def _run_of(word: str) -> dict[str, Any]:

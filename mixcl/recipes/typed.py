@@ -36,8 +36,10 @@ RANGES: dict[str, Range] = {
 """Ranges of facts, by their names."""
 
 
-def typed(kind: type[Kind], given: Any, place: str = '') -> Kind:
+def typed(kind: type[Kind], given: Any, place: str = '', whole: str = 'the recipe') -> Kind:
     """Read a dict as facts of a kind, and the dicts in it as those of the kinds that its fields name.
+
+    ``whole`` is what messages call the dict without a place.
 
     Raises:
         UserError: for an unknown or missing key, and a value of another type or out of range, with its place.
@@ -48,12 +50,14 @@ def typed(kind: type[Kind], given: Any, place: str = '') -> Kind:
     others = {key: value for key, value in given.items() if key not in known or key == 'settings'}
     for key in others:
         if 'settings' not in known or difflib.get_close_matches(key, known, 1, cutoff=0.85):
-            raise UserError(f'{place or "the recipe"} has no {key!r}{suggested(key, known.keys() - {"settings"})}')
+            raise UserError(f'{place or whole} has no {key!r}{suggested(key, known.keys() - {"settings"})}')
     values = {key: value for key, value in given.items() if key not in others}
     for key, value in values.items():
         name = f'{place}.{key}'.lstrip('.')
         facts = next((each for each in (kinds[key], *get_args(kinds[key])) if is_dataclass(each)), None)
-        if isinstance(facts, type) and value is not None:
+        if isinstance(facts, type) and get_origin(kinds[key]) is dict and isinstance(value, Mapping):
+            values[key] = {each: typed(facts, part, f'{name}.{each}') for each, part in value.items()}
+        elif isinstance(facts, type) and value is not None:
             values[key] = typed(facts, value, name)
         elif not fits(value, kinds[key]):
             raise UserError(f'{name}={value!r} must be {in_words(kinds[key])}')
@@ -61,7 +65,7 @@ def typed(kind: type[Kind], given: Any, place: str = '') -> Kind:
             raise UserError(f'{name}={value!r} must be {RANGES[key].words}')
     for each in known.values():
         if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
-            raise UserError(f'{place or "the recipe"} says no {each.name}: it must be {in_words(kinds[each.name])}')
+            raise UserError(f'{place or whole} says no {each.name}: it must be {in_words(kinds[each.name])}')
     return kind(**values, **({'settings': others} if 'settings' in known else {}))
 
 

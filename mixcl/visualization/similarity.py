@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
 from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
-from mixcl.evaluation.small_data import untrained
+from mixcl.evaluation.untrained import untrained
 from mixcl.losses import DINODistillation, SwAV
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators

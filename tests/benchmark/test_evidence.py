@@ -5,11 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from configuration.all_configs import build
 from mmengine.config import Config
-from scipy import stats
 from tools.command import ROOT
 
 from mixcl.engine.runners.dry_run import try_views
@@ -18,7 +16,7 @@ from mixcl.recipes.subject import default_encoder
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from evidence_methods import METHODS, ROWS, evidence_config
-from evidence_statistics import NAMED, difference
+from evidence_statistics import NAMED
 
 sys.path.pop()  # for these imports alone
 
@@ -62,25 +60,6 @@ def test_held_out_images_are_neither_trained_nor_tested_on(data: str, train: int
     final = config_of('mocov3', data)
     assert final.train_dataloader.dataset.dataset.indices == train + held_out
     assert final.val_dataloader.dataset.split == 'test' and final.val_dataloader.dataset.get('indices') is None
-
-
-def test_the_interval_is_that_of_seeds_and_of_images_and_draws() -> None:
-    def right(share: float, seed: int, draws: int, images: int) -> dict[str, np.ndarray]:
-        return dict(nearest=np.random.default_rng(seed).random((draws, images)) < share)
-
-    nothing = dict(nearest=np.zeros((1, 100), bool))
-    seeds = [dict(nearest=np.ones((1, 100), bool) * (np.arange(100) < 0)) for _ in range(3)]
-    assert difference(seeds, [nothing] * 3, 'nearest')[:3] == (0, 0, 0)
-    # All images alike: the interval of a t-test of the seeds.
-    gain = difference([dict(nearest=np.ones((1, 100), bool)), nothing, nothing], [nothing] * 3, 'nearest')
-    low, high = stats.t.interval(0.95, 2, loc=100 / 3, scale=stats.sem([100, 0, 0]))
-    assert gain.low == pytest.approx(low) and gain.high == pytest.approx(high) and gain.verdict == 'not told apart'
-    # All seeds alike: the variance of a mean over images.
-    one = right(0.7, 5, 1, 4000)
-    gain = difference([one] * 2, [dict(nearest=np.zeros((1, 4000), bool))] * 2, 'nearest')
-    expected = stats.t.ppf(0.975, 1) * 100 * one['nearest'].std() / 4000**0.5
-    assert gain.high - gain.mean == pytest.approx(expected, rel=0.06) and gain.verdict == 'better'
-    assert difference([one], [one], 'nearest').verdict == 'one seed'
 
 
 SMALL = """

@@ -1,9 +1,23 @@
 """Baselines, by hand on ten pictures, and the measure over several numbers of labels."""
 
 import numpy as np
+import pytest
 import torch
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import normalize
 
-from mixcl.comparison.measures import Labelled, Reduced, few_labels, histogram, knn, principal_components, raw, values
+from mixcl.comparison.measures import (
+    Labelled,
+    Reduced,
+    few_labels,
+    histogram,
+    knn,
+    linear_fast,
+    principal_components,
+    raw,
+    values,
+)
 
 TEN = torch.randint(0, 256, (10, 3, 64), generator=torch.Generator().manual_seed(0)).float()
 IMAGES = Labelled(TEN, torch.arange(10) % 2, TEN.flip(0), (torch.arange(10) % 2).flip(0))
@@ -41,3 +55,15 @@ def test_few_labels_are_as_many_as_the_smallest_class_has_and_count_alike() -> N
     assert values(answers, 'few_labels').mean() == expected
     assert values(answers, 'few_labels/5').mean() == 1, 'the test images are those that were learnt'
     assert values(answers, 'knn').shape == (0, 0) and knn(raw(IMAGES))['knn'].all()
+
+
+def test_measures_of_pixels_are_those_of_scikit_learn() -> None:
+    digits = load_digits()
+    pictures = torch.from_numpy(digits.data).float()[:, None] * 255 / 16
+    labels = torch.from_numpy(digits.target)
+    images = raw(Labelled(pictures[:1437], labels[:1437], pictures[1437:], labels[1437:]))
+    bank, queries = (normalize(rows.numpy()) for rows in (images.bank, images.queries))
+    # Cosine similarity ranks as Euclidean distance does on the sphere; our votes are weighted, so a few may differ.
+    vote = KNeighborsClassifier(10).fit(bank, images.labels)
+    assert values(knn(images), 'knn').mean() == pytest.approx(vote.score(queries, images.truth), abs=4 / 360)
+    assert 0.85 < values(linear_fast(images), 'linear_fast').mean() < 1

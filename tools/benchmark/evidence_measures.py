@@ -1,7 +1,5 @@
 """Measures of evidence.py: which images are classified correctly by frozen features, and after fine-tuning."""
 
-import base64
-import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -17,12 +15,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from mixcl.evaluation.features import evaluating, extract
+from mixcl.evaluation.functional import paired_difference
 from mixcl.evaluation.functional.few_labels import SHOTS, draw_labelled, few_label_answers
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, choose_probe, train_probes
-from mixcl.evaluation.small_data import RawPixels, untrained
+from mixcl.evaluation.untrained import untrained
 from mixcl.randomness import generator, seed_global_generators
 from mixcl.registry import DATASETS, MODELS, build
+from mixcl.weights import Encoder
 
 FINE_TUNED_DRAWS = 5
 FINE_TUNING_STEPS, FINE_TUNING_BATCH = 200, 64
@@ -64,7 +64,8 @@ def measured(
         (bank, labels), (queries, truth) = [extract(encoders, loader, names) for loader in loaders]
         return {name: Labelled(bank[name], labels, queries[name], truth) for name in names}
 
-    pixels = features(RawPixels(build(MODELS, cfg.data_preprocessor)))['online']
+    flat = Encoder(dict(type='torch.nn.Flatten'), data_preprocessor=build(MODELS, cfg.data_preprocessor))
+    pixels = features(flat)['online']
     if baseline in BASELINES:
         fitted = BASELINES[baseline](**settings).fit(pixels.bank[:MAPPED].numpy())
         bank, queries = (torch.from_numpy(fitted.transform(rows.numpy())) for rows in (pixels.bank, pixels.queries))
@@ -153,17 +154,10 @@ def _train(network: nn.Module, images: Tensor, labels: Tensor, rate: float, seed
 
 
 def packed(right: Right) -> dict[str, list]:
-    """Pack each measure: numbers of images and draws, and bits as text, by image, since its draws are alike."""
-    return {
-        name: [*rows.T.shape, base64.b85encode(zlib.compress(np.packbits(rows.T).tobytes(), 9)).decode()]
-        for name, rows in right.items()
-    }
+    """Pack each measure."""
+    return {name: paired_difference.packed(rows) for name, rows in right.items()}
 
 
 def unpacked(stored: Mapping[str, list]) -> Right:
     """Restore what :func:`packed` stored."""
-    found = {}
-    for name, (images, draws, text) in stored.items():
-        bits = np.unpackbits(np.frombuffer(zlib.decompress(base64.b85decode(text)), np.uint8), count=images * draws)
-        found[name] = bits.reshape(images, draws).T.astype(bool)
-    return found
+    return {name: paired_difference.unpacked(rows) for name, rows in stored.items()}

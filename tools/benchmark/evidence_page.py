@@ -88,17 +88,12 @@ def above(means: dict[str, float], measure: str, baselines: dict[str, dict[str, 
 def gain_rows(compared: list[tuple[Pair, dict[str, Difference]]]) -> Iterator[str]:
     yield from row('method', 'beside', 'seeds', *(MEASURES[name] for name in JUDGED), 'paper', heading=True)
     for pair, gains in compared:
-        cells = [words(gains[name]) if name in gains else '' for name in JUDGED]
+        cells = [str(gains[name]) if name in gains else '' for name in JUDGED]
         yield from row(pair.method, label(pair.host, pair.length), len(gains[NAMED].by_seed), *cells, pair.papers)
 
 
 def label(method: str, length: float) -> str:
     return method if length == 1 else f'{method}, {length:g} x epochs'
-
-
-def words(gain: Difference) -> str:
-    interval = f' [{gain.low:+.1f}, {gain.high:+.1f}]' if len(gain.by_seed) > 1 else ''
-    return f'{gain.mean:+.1f}{interval} {gain.verdict}'
 
 
 def mean_and_spread(values: list[float]) -> str:

@@ -1,13 +1,14 @@
 """The rule of evidence.py, written before the results: accuracies, and when a method is better than another."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from evidence_measures import Right
-from scipy.stats import t
 
+from mixcl.evaluation.functional import paired_difference
 from mixcl.evaluation.functional.few_labels import SHOTS
+from mixcl.evaluation.functional.paired_difference import Difference
 
 NAMED = 'few'
 """The measure that verdicts are about: the mean of the logistic regressions on 1, 2, 5 and 20 labels of each class."""
@@ -22,7 +23,6 @@ MEASURES = {
     'linear': 'linear probe',
 }
 """Measures that are shown, and their headings."""
-RESAMPLES = 2000
 
 
 def values(right: Right, measure: str) -> np.ndarray:
@@ -44,43 +44,7 @@ def accuracy(result: Mapping[str, Any], measure: str = NAMED) -> float:
     return float(accuracies[measure if measure in accuracies else 'tuned'])
 
 
-class Difference(NamedTuple):
-    """Percentage points by which a method leads another: mean, 95 % interval (NaN for one seed), and by seed."""
-
-    mean: float
-    low: float
-    high: float
-    by_seed: tuple[float, ...]
-
-    @property
-    def verdict(self) -> str:
-        if len(self.by_seed) < 2:
-            return 'one seed'
-        return 'better' if self.low > 0 else 'worse' if self.high < 0 else 'not told apart'
-
-
 def difference(own: Sequence[Right], host: Sequence[Right], measure: str) -> Difference:
-    """Compare two methods by what they got right with the same seeds, in order.
-
-    The variance of the mean difference is the sum of that of seeds, s^2 / n, and that of the choice of test images and
-    draws, by resampling both. The interval is that of Student's t with n - 1 degrees of freedom. If methods differ in
-    the number of draws, the first ones count.
-    """
-    pairs = [(values(one, measure), values(other, measure)) for one, other in zip(own, host, strict=True)]
-    draws = min(len(rows) for pair in pairs for rows in pair)
-    apart = np.stack([100 * (one[:draws] - other[:draws]) for one, other in pairs])  # (seeds, draws, images)
-    by_seed = apart.mean(axis=(1, 2))
-    mean, half = float(by_seed.mean()), float('nan')
-    if len(by_seed) > 1:
-        variance = by_seed.var(ddof=1) / len(by_seed) + _resampled(apart.mean(axis=0)).var(ddof=1)
-        half = float(t.ppf(0.975, len(by_seed) - 1) * variance**0.5)
-    return Difference(mean, mean - half, mean + half, tuple(by_seed))
-
-
-def _resampled(apart: np.ndarray) -> np.ndarray:
-    """Return means (resamples,) of (draws, images), both drawn with replacement."""
-    random = np.random.default_rng(0)
-    draws, images = apart.shape
-    of_draws = random.multinomial(draws, np.full(draws, 1 / draws), RESAMPLES) / draws
-    of_images = random.multinomial(images, np.full(images, 1 / images), RESAMPLES) / images
-    return ((of_draws @ apart) * of_images).sum(axis=1)
+    """Compare two methods in a measure by what they got right with the same seeds, in order."""
+    own_rows, host_rows = ([values(one, measure) for one in rights] for rights in (own, host))
+    return paired_difference.difference(own_rows, host_rows)
