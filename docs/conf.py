@@ -32,7 +32,14 @@ NAVIGATION = {
     ],
     'Guides': [
         *('docs/your_images', 'docs/guides/choose', 'docs/python', 'docs/backbones', 'docs/weights', 'docs/guides/*'),
-        *('docs/continued_pretraining', 'docs/patch_dropping', 'docs/evaluation', 'docs/detection', 'docs/figures'),
+        *(
+            'docs/continued_pretraining',
+            'docs/patch_dropping',
+            'docs/evaluation',
+            'docs/compare',
+            'docs/detection',
+            'docs/figures',
+        ),
         *('docs/while_it_trains', 'docs/report', 'docs/your_own_mixer', 'docs/library'),
     ],
     'Results': ['docs/results', 'docs/evidence', 'docs/evidence/evidence'],
