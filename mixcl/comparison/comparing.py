@@ -1,5 +1,6 @@
 """A fair comparison of methods in one call."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,10 @@ from mixcl.comparison.running import Result, State, jobs_of, with_lengths, work
 from mixcl.comparison.table import read_table
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.paired_difference import Difference
+from mixcl.files import check_writable
 
+HELPER = 'MIXCL_COMPARE_HELPER'
+"""Environment variable of processes that share the work of another."""
 RESOLVED = 'table.py'
 """File of the comparison in its folder, with the length of every run."""
 
@@ -52,12 +56,16 @@ def compare(
     table, folder = read_table(runs, **options), Path(out).resolve()
     if table.equal == 'time' and jobs > 1:
         raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
+    check_writable(folder, '`out`')
     state = State(folder)
-    if table.equal != 'epochs' or any(run.epochs is None for run in table.runs.values()):
-        table = with_lengths(table, state)
+    if os.environ.get(HELPER) is None:
+        state.forget_failures()
+    table = with_lengths(table, state)
     table.write(folder / RESOLVED)
     words = [sys.executable, '-m', 'mixcl', 'compare', str(folder / RESOLVED), '--out', str(folder)]
-    others = [subprocess.Popen(words) for _ in range(jobs - 1)]
+    environment = {**os.environ, HELPER: '1'}
+    # What they print is in the logs of runs.
+    others = [subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment) for _ in range(jobs - 1)]
     try:
         failures = work(jobs_of(table, state))
     except BaseException:  # they save their runs and end

@@ -1,6 +1,7 @@
 """What a comparison found, as lines of Markdown, as JSON and as a page."""
 
 import json
+import shlex
 import statistics
 from collections.abc import Iterator, Sequence
 from textwrap import fill
@@ -54,9 +55,9 @@ def accuracy_rows(table: Table, found: Found) -> Iterator[list[str]]:
     yield ['', *map(heading, measures), 'seeds', 'steps', 'passes per image', 'minutes', 'below']
     for name in (*table.baselines, *table.runs):
         results = found.get(name)
-        if not results or results[0].accuracy(table.named) is None:  # grey images have no colour histogram
+        cells = [_mean([result.accuracy(measure) for result in results or ()]) for measure in measures]
+        if not results or not any(cells):  # grey images have no colour histogram
             continue
-        cells = [_mean([result.accuracy(measure) for result in results]) for measure in measures]
         facts = results[0].facts
         passes = ' + '.join(map(str, facts.get('passes') or ()))
         minutes = [result.facts['seconds'] / 60 for result in results if 'seconds' in result.facts]
@@ -105,9 +106,11 @@ def caption(table: Table, compared: dict) -> list[str]:
     verdicts = sum(len(gains) for gains in compared.values())
     lines = [
         f'Accuracies in percent on {table.images}, mean and standard deviation over {table.seeds} seed(s), of the '
-        'encoder that mixcl embed takes; few labels is the mean of logistic regressions on 1, 2, 5 and 20 labels per '
-        'class. "Below" names the baselines that are better in the first column. Pixels have at most 32 x 32.'
+        'encoder that mixcl embed takes. "Below" names the baselines that are better in the first column. Pixels have '
+        'at most 32 x 32.'
     ]
+    if 'few_labels' in table.measures:
+        lines += ['Few labels is the mean of logistic regressions on the numbers of labels per class beside it.']
     if not table.labelled:
         return [
             f'{table.images}, without labels: mean and standard deviation over {table.seeds} seed(s) of the percentage '
@@ -118,9 +121,9 @@ def caption(table: Table, compared: dict) -> list[str]:
         return [*lines, 'One seed: no intervals and no verdicts.']
     return [
         *lines,
-        'Differences are paired by seed, with their 95 % interval over seeds, test images and draws of labels; '
-        f'"better" and "worse" mean that it excludes 0. There are {verdicts} verdicts: by chance alone one in '
-        'twenty would not be "not told apart".',
+        'Differences are paired by seed, with their 95 % interval over seeds and, but for protocols that train, over '
+        'test images and draws of labels; "better" and "worse" mean that it excludes 0.',
+        f'There are {verdicts} verdicts: by chance alone one in twenty would not be "not told apart".',
     ]
 
 
@@ -175,6 +178,8 @@ def _write_page(table: Table, state: State, found: Found, compared: dict, failed
     of_seed = [job for job in jobs_of(table, state) if job.run is not None and job.seed == 0]
     folders = [job.folder for job in of_seed if job.result() is not None]
     if folders:
+        lines = [f'{folder.name}: mixcl report {shlex.quote(str(folder))}' for folder in folders]
+        sections['Reports of single runs'] = {'': [Block('list', lines)]}
         sections['Curves of seed 0'] = {'': [picture(curves_figure(folders), 'Curves', 'svg+xml')]}
     if failed:
         sections['Failed'] = {'': [Block('list', [f'{name}: {reason}' for name, reason in failed.items()])]}

@@ -1,5 +1,6 @@
 """The work of a comparison: every run with every seed is trained, measured and stored, by one process or several."""
 
+import copy
 import fcntl
 import json
 import time
@@ -19,7 +20,7 @@ import mixcl
 from mixcl.apis.evaluating import evaluate
 from mixcl.apis.learnt_hook import reading
 from mixcl.apis.training import run as train
-from mixcl.comparison.measures import BASELINES, MEASURES, Answers, features, measured, pixels, values
+from mixcl.comparison.measures import BASELINES, FROZEN, MEASURES, Answers, features, measured, pixels, values
 from mixcl.comparison.table import UNLABELLED, Run, Table
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.data_workers import kill_workers
@@ -40,6 +41,9 @@ from mixcl.recipes.subject import read_subject
 from mixcl.registry import DATASETS, build
 from mixcl.weights import RANDOM, checkpoint_in
 
+NETWORK = 'network.py'
+"""File in the folder of a comparison: the config of the first run, of which the random network is made."""
+CLOCK = 'seconds.json'
 LOOK_AGAIN = 5
 """Seconds after which a process with nothing to do looks again."""
 
@@ -99,6 +103,18 @@ class State:
         with written_whole(self.results / f'{slug(result.name)}-{result.seed}.json') as file:
             file.write(f'{json.dumps(stored)}\n'.encode())
 
+    def failed(self, job_name: str, reason: str | None = None) -> str | None:
+        """Note for all processes of a comparison why a run failed, or return what is noted."""
+        path = self.results / f'{job_name}.failed'
+        if reason is not None:
+            path.write_text(reason)
+        return path.read_text() if path.is_file() else None
+
+    def forget_failures(self) -> None:
+        """Let runs that failed be tried again."""
+        for path in self.results.glob('*.failed'):
+            path.unlink()
+
     @contextmanager
     def taken(self, name: str, seed: int) -> Iterator[bool]:
         """Lock a run; yield False if another process has it."""
@@ -141,13 +157,19 @@ def config_for(run: Run, table: Table, seed: int, folder: Path) -> tuple[Config,
 def with_lengths(table: Table, state: State) -> Table:
     """Give every run its number of epochs, so that all have equally many steps or passes, or equally much time.
 
+    The config of the first run is written to ``network.py``, for the random network.
+
     Raises:
-        UserError: for a config or data that cannot work.
+        UserError: for a config, data or measures that cannot work.
     """
     configs = {name: config_for(run, table, 0, state.runs / 'unused')[0] for name, run in table.runs.items()}
     first = next(iter(table.runs))
-    if not (table.evaluated or configs[first].get('val_dataloader')):
+    if not (table.evaluated or configs[first].get('val_dataloader')) and tuple(table.measures) == FROZEN:
         table = replace(table, measures=UNLABELLED, named=UNLABELLED[0], baselines=())
+    copy.deepcopy(configs[first]).dump(state.folder / NETWORK)
+    if table.labelled:
+        subject = read_subject(RANDOM, str(state.folder / NETWORK))
+        planned([name for name in table.measures if name != 'robustness'], table.images, subject, roots=table.roots)
     epochs = {name: cfg.train_cfg.max_epochs for name, cfg in configs.items()}
     if table.equal != 'epochs':
         costs = {name: _cost_of_epoch(name, cfg, table, state) for name, cfg in configs.items()}
@@ -164,11 +186,13 @@ def _cost_of_epoch(name: str, cfg: Config, table: Table, state: State) -> float:
     if table.equal == 'passes':
         model: Any = build_model(cfg)
         return images * sum(model.passes_per_image())
-    run = Table(runs=dict(timed=table.runs[name])).with_epochs(dict(timed=1)).runs['timed']
-    begun = time.monotonic()
-    train(*config_for(run, table, 0, state.runs / f'{slug(name)}-timing'))
-    kill_workers()
-    return time.monotonic() - begun
+    folder = state.runs / f'{slug(name)}-timing'
+    if not (folder / CLOCK).exists():
+        begun = time.monotonic()
+        train(*config_for(replace(table.runs[name], epochs=1), table, 0, folder))
+        kill_workers()
+        (folder / CLOCK).write_text(json.dumps(time.monotonic() - begun))
+    return float((folder / CLOCK).read_text())
 
 
 @dataclass(frozen=True)
@@ -183,24 +207,36 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the result."""
-        of_run = {} if self.run is None else asdict(self.run)
-        return of_run | dict(measures=[*self.table.measures], evaluated=self.table.images)
+        """What decides the result; that of a baseline is the images and the network of the first run."""
+        table = self.table
+        run = next(iter(table.runs.values())) if self.run is None else self.run
+        file = run.path.read_text() if run.config.endswith('.py') else ''
+        kept = asdict(run) | (dict(epochs=None) if self.run is None else {})
+        measured = dict(measures=[*table.measures], evaluated=table.images, data_root=table.data_root)
+        return kept | measured | dict(file=zlib.crc32(file.encode()))
 
     @property
     def folder(self) -> Path:
         return self.state.runs / f'{slug(self.name)}-{self.seed}'
+
+    @property
+    def title(self) -> str:
+        return self.name if self.run is None else f'{self.name}, seed {self.seed}'
+
+    def is_left(self) -> bool:
+        """Whether it is neither done nor failed."""
+        return self.result() is None and self.state.failed(self.folder.name) is None
 
     def result(self) -> Result | None:
         return self.state.read(self.name, self.seed, self.settings)
 
     def perform(self) -> Result:
         """Train, unless it is a baseline, and measure. RunStopped: the run is saved, and continues later."""
-        clock, begun = self.folder / 'seconds.json', time.monotonic()
+        clock, begun = self.folder / CLOCK, time.monotonic()
         facts: dict[str, Any] = dict(versions=dict(mixcl=mixcl.__version__, torch=torch.__version__))
         checkpoint = RANDOM
         if self.run is not None:
-            self.folder.mkdir(exist_ok=True)
+            self._claim_folder()
             before = float(clock.read_text()) if clock.exists() else 0.0
             try:
                 runner = train(*config_for(self.run, self.table, self.seed, self.folder))
@@ -218,14 +254,22 @@ class Job:
         self.state.write(result)
         return result
 
+    def _claim_folder(self) -> None:
+        """Note what the run in the folder is; raise UserError if it is another."""
+        self.folder.mkdir(exist_ok=True)
+        note, settings = self.folder / 'settings.json', self.settings
+        own = {name: settings[name] for name in settings if name not in ('measures', 'evaluated')}
+        stored = json.loads(note.read_text()) if note.exists() else own
+        if stored != json.loads(json.dumps(own)):
+            changed = ', '.join(f'{name} was {stored.get(name)!r}' for name in own if stored.get(name) != own[name])
+            raise UserError(f'{self.folder} holds a run of other settings ({changed}): choose another `out`')
+        note.write_text(json.dumps(own))
+
     def measured(self, checkpoint: str) -> tuple[Answers, dict[str, float]]:
         """Take the measures of a checkpoint, of a random network, or of pixels."""
         table = self.table
-        first = next(iter(table.runs.values()))
-        config = None if checkpoint != RANDOM else str(first.path)
-        subject = read_subject(checkpoint, config)
-        roots = {} if table.data_root is None else {table.images: table.data_root}
-        cfg = planned(['knn'], table.images, subject, roots=roots)[0].cfg
+        subject = read_subject(checkpoint, str(self.state.folder / NETWORK) if checkpoint == RANDOM else None)
+        cfg = planned(['knn'], table.images, subject, roots=table.roots)[0].cfg
         loaders = [
             QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
             for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
@@ -258,25 +302,23 @@ def jobs_of(table: Table, state: State) -> list[Job]:
 
 def work(jobs: list[Job]) -> dict[str, str]:
     """Do what is not done yet, and what no other process does; return why which failed."""
-    failed: dict[str, str] = {}
     begun, done_here = time.monotonic(), 0
-    while left := [job for job in jobs if job.result() is None and f'{job.name}, seed {job.seed}' not in failed]:
+    while left := [job for job in jobs if job.is_left()]:
         progressed = False
         for job in left:
-            title = f'{job.name}, seed {job.seed}'
             with job.state.taken(job.name, job.seed) as ours:
-                if not ours or job.result() is not None:
+                if not ours or not job.is_left():
                     continue
                 try:
                     job.perform()
                 except Exception as error:  # must not keep the others from being done
-                    failed[title] = str(error) if isinstance(error, UserError) else fault_sentence(error)
-                    tell(f'{title} failed: {failed[title]}')
+                    reason = str(error) if isinstance(error, UserError) else fault_sentence(error)
+                    tell(f'{job.title} failed: {job.state.failed(job.folder.name, reason)}')
             progressed, done_here = True, done_here + 1
-            remaining = sum(job.result() is None for job in jobs) - len(failed)
-            each = (time.monotonic() - begun) / done_here
-            until = datetime.now() + timedelta(seconds=each * remaining)
-            tell(f'{title}: {len(jobs) - remaining} of {len(jobs)} done, the rest until about {until:%d %b %H:%M}')
+            remaining = sum(other.is_left() for other in jobs)
+            until = datetime.now() + timedelta(seconds=(time.monotonic() - begun) / done_here * remaining)
+            tell(f'{job.title}: {len(jobs) - remaining} of {len(jobs)} done, the rest until about {until:%d %b %H:%M}')
         if not progressed:  # others work on what is left
             time.sleep(LOOK_AGAIN)
-    return failed
+    reasons = {job.title: job.state.failed(job.folder.name) for job in jobs}
+    return {title: reason for title, reason in reasons.items() if reason is not None}

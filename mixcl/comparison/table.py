@@ -12,6 +12,7 @@ from mmengine.config import Config
 from mixcl.command_line import add_overrides
 from mixcl.comparison.measures import BASELINES, FROZEN
 from mixcl.errors import UserError
+from mixcl.recipes.reading import refusing
 from mixcl.recipes.recipe_table import PROTOCOLS, data_of_name
 from mixcl.recipes.typed import check_keys, typed
 from mixcl.shipped import config_name, config_of, find_config
@@ -36,6 +37,13 @@ class Run:
     epochs: int | None = None
     batch_size: int | None = None
     lr: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.options:
+            if name.startswith(('randomness', 'schedule.epochs')) or name in ('schedule', 'work_dir'):
+                raise UserError(
+                    f'{self.config} {name}={self.options[name]!r}: seeds and lengths are those of the comparison'
+                )
 
     @property
     def path(self) -> Path:
@@ -86,9 +94,11 @@ class Table:
     data_root: str | None = None
 
     def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise UserError(f'seeds={self.seeds!r} must be at least 1')
-        check_keys(dict.fromkeys(self.measures), (*PROTOCOLS, *UNLABELLED), 'measures')
+        for name in self.runs:
+            if not isinstance(name, str) or not name.strip() or name in (*BASELINES, RANDOM):
+                raise UserError(f'a run is called {name!r}: give it a name of its own, not that of a baseline')
+        known = UNLABELLED if self.named in UNLABELLED else PROTOCOLS
+        check_keys(dict.fromkeys(self.measures), known, 'measures')
         check_keys(dict.fromkeys(self.baselines), (*BASELINES, RANDOM), 'baselines')
         if self.named not in self.measures:
             raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
@@ -96,6 +106,11 @@ class Table:
             if len(pair) != 2:
                 raise UserError(f'pairs: {pair!r} must be two names of runs')
             check_keys(dict.fromkeys(pair), tuple(self.runs), 'pairs')
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """Root folder by data set, as evaluations take them."""
+        return {} if self.data_root is None else {self.images: self.data_root}
 
     @property
     def labelled(self) -> bool:
@@ -141,15 +156,15 @@ def read_table(runs: str | Path | Sequence[str] | Mapping[str, Any], **options: 
     Raises:
         UserError: for a setting, run or measure that there is not.
     """
-    if isinstance(runs, str | Path):
-        runs = [str(runs)]
-    said: dict[str, Any] = {}
-    if not isinstance(runs, Mapping) and len(runs) == 1 and runs[0].endswith('.py') and Path(runs[0]).is_file():
-        said = Config.fromfile(runs[0]).to_dict()
-    elif isinstance(runs, Mapping):
-        said = dict(runs=dict(runs))
+    words = [str(runs)] if isinstance(runs, str | Path) else [*runs]
+    if isinstance(runs, Mapping):
+        said: dict[str, Any] = dict(runs=dict(runs))
+    elif len(words) == 1 and words[0].endswith('.py') and 'runs' in (file := _read_file(words[0])):
+        said = file
+    elif len(set(words)) < len(words):
+        raise UserError(f'{max(words, key=words.count)!r} is named twice: every run has a name of its own')
     else:
-        said = dict(runs={word: _run_of(word) for word in runs})
+        said = dict(runs={word: _run_of(word) for word in words})
     said |= {name: value for name, value in options.items() if value is not None}
     shared = {name: said.pop(name) for name in SHARED if name in said}
     found = said.get('runs')
@@ -162,9 +177,19 @@ def read_table(runs: str | Path | Sequence[str] | Mapping[str, Any], **options: 
     return table
 
 
+def _read_file(path: str) -> dict[str, Any]:
+    """Read the settings in a file, without what its imports and its own variables, which begin with _, have left."""
+    with refusing(f'{path} cannot be read'):
+        found = Config.fromfile(find_config(path)).to_dict()
+    return {name: value for name, value in found.items() if not name.startswith('_') and not isinstance(value, type)}
+
+
 def _run_of(word: str) -> dict[str, Any]:
     """Read a run as it is written on a command line: a name, and overrides."""
-    name, *options = shlex.split(word) or ['']
+    try:
+        name, *options = shlex.split(word) or ['']
+    except ValueError as error:
+        raise UserError(f'{word!r} cannot be read as a name and overrides: {error}') from error
     parser = ArgumentParser(prog=f'mixcl compare ... {word!r}')
     add_overrides(parser)
     return dict(config=name, options=parser.parse_args(['--cfg-options', *options]).cfg_options if options else {})

@@ -36,7 +36,7 @@ def read_config(path: str | Path) -> Config:
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a config may have the name of a package, such as timm.py
-    with _refusing(f'the config {path} cannot be read'):
+    with refusing(f'the config {path} cannot be read'):
         cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
     _forget_own_scope(cfg)
@@ -95,7 +95,7 @@ def import_modules(cfg: Config) -> None:
     settings = cfg.get('custom_imports') or dict(imports=None)
     if not isinstance(settings, dict):
         raise UserError(f"custom_imports={settings!r}: write custom_imports=dict(imports=['my_mixers'])")
-    with _refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
+    with refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
         import_modules_from_strings(**settings)
 
 
@@ -111,7 +111,7 @@ def _forget_own_scope(cfg: Config) -> None:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
+def refusing(what: str) -> Iterator[None]:
     """Turn whatever a config raises into a UserError: a config is a program, which may raise anything, or exit."""
     try:
         yield

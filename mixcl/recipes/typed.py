@@ -26,6 +26,7 @@ NUMBER_OR_TWO = Range(
 )
 RANGES: dict[str, Range] = {
     **dict.fromkeys(('batch', 'at_once', 'classes', 'crops', 'epochs', 'every', 'processes', 'repeats'), COUNT),
+    **dict.fromkeys(('batch_size', 'image_size', 'seeds'), COUNT),
     **dict.fromkeys(('size', 'resize'), COUNT),
     **dict.fromkeys(('warmup', 'workers', 'lr'), NOT_NEGATIVE),
     **dict.fromkeys(('neighbours', 'tested'), COUNTS),

@@ -50,6 +50,8 @@ def test_a_comparison_from_its_runs_to_its_page(tmp_path: Path) -> None:
     again = run('-m', 'mixcl', 'compare', *CONFIGS, '--out', tmp_path, *QUICK, '--seeds', 2)
     assert again.returncode == 0, again.stderr
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob('results/*.json')} == before, 'nothing is left'
+    longer = run('-m', 'mixcl', 'compare', *CONFIGS, '--out', tmp_path, *QUICK[:-4], '--epochs', 3, '--seeds', 1)
+    assert longer.returncode == 1 and 'holds a run of other settings (epochs was 2' in longer.stdout, longer.stderr
 
 
 def test_time_is_not_shared_by_processes(tmp_path: Path) -> None:

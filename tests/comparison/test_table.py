@@ -8,8 +8,10 @@ from mixcl.comparison.table import Run, read_table
 from mixcl.errors import UserError
 
 TABLE = """
+from pathlib import Path
+_length = 5
 data = 'photos'
-epochs = 5
+epochs = _length
 runs = dict(frame=dict(config='patchmix', options={'model.terms': [('view1', 'view2', 1.0)]}), ours=dict(
     config='patchmix', epochs=10))
 seeds = 2
@@ -43,6 +45,12 @@ def test_a_file_says_settings_of_all_runs_and_options_replace_them(tmp_path: Pat
     [
         (dict(runs=['patchmixx']), "no method 'patchmixx'"),
         (dict(runs=[]), 'runs is missing'),
+        (dict(runs=['patchmix', 'patchmix']), "'patchmix' is named twice"),
+        (dict(runs=["mocov3 'oops"]), 'cannot be read as a name and overrides'),
+        (dict(runs=dict(pca=dict(config='patchmix'))), "called 'pca'"),
+        (dict(runs=['patchmix randomness.seed=3']), 'seeds and lengths are those of the comparison'),
+        (dict(runs=['patchmix'], batch_size=0), 'batch_size=0 must be'),
+        (dict(runs=['patchmix'], measures=['knn', 'found_again'], named='knn'), "measures has no 'found_again'"),
         (dict(runs=dict(a=dict(config='patchmix', epoch=3))), "runs.a has no 'epoch'; did you mean 'epochs'"),
         (dict(runs=['patchmix'], seed=3), "'seed'; did you mean 'seeds'"),
         (dict(runs=['patchmix'], seeds=0), 'seeds'),
@@ -56,3 +64,9 @@ def test_slips_are_told(given: dict, message: str) -> None:
     with pytest.raises(UserError) as refused:
         read_table(**given)
     assert message in str(refused.value)
+
+
+def test_a_file_with_a_fault_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / 'bad.py').write_text('runs = 1 / 0')
+    with pytest.raises(UserError, match='cannot be read: ZeroDivisionError'):
+        read_table(str(tmp_path / 'bad.py'))
