@@ -69,6 +69,7 @@ setup(
         'torchvision',
         'timm>=1.0',
         'scikit-learn',
+        'scipy',
         'numpy',
         'matplotlib',
         'pillow',

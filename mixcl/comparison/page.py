@@ -123,7 +123,7 @@ def caption(table: Table, compared: dict) -> list[str]:
         *lines,
         'Differences are paired by seed, with their 95 % interval over seeds and, but for protocols that train, over '
         'test images and draws of labels; "better" and "worse" mean that it excludes 0.',
-        f'There are {verdicts} verdicts: by chance alone one in twenty would not be "not told apart".',
+        f'Verdicts: {verdicts}. By chance alone, one in twenty would not be "not told apart".',
     ]
 
 

@@ -35,7 +35,7 @@ def test_a_comparison_from_its_runs_to_its_page(tmp_path: Path) -> None:
         time.sleep(0.1)
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 85, 'the run is saved'
-    done = run(*words, '--seeds', 2, '--jobs', 2)
+    done = run(*words, '--seeds', 2, '--jobs', 2, timeout=600)
     assert done.returncode == 1, 'a run has failed'
     found = json.loads((tmp_path / 'compare.json').read_text())
     names = [(one['name'], one['seed']) for one in found['accuracies']]

@@ -107,7 +107,7 @@ def test_every_hook_of_a_step_is_watched(tmp_path: Path) -> None:
     of_steps = {
         name
         for name, kind in HOOKS.module_dict.items()
-        if kind.__module__.startswith('mixcl.')
+        if kind.__module__.startswith('mixcl.') and 'detection' not in kind.__module__  # registered where mmdet is
         if any(getattr(kind, place) is not getattr(Hook, place) for place in OF_A_STEP)
     }
     assert of_steps - present == UNWATCHED.keys()
