@@ -257,10 +257,10 @@ class Job:
     def _claim_folder(self) -> None:
         """Note what the run in the folder is; raise UserError if it is another."""
         self.folder.mkdir(exist_ok=True)
-        note, settings = self.folder / 'settings.json', self.settings
+        note, settings = self.folder / 'settings.json', json.loads(json.dumps(self.settings))
         own = {name: settings[name] for name in settings if name not in ('measures', 'evaluated')}
         stored = json.loads(note.read_text()) if note.exists() else own
-        if stored != json.loads(json.dumps(own)):
+        if stored != own:
             changed = ', '.join(f'{name} was {stored.get(name)!r}' for name in own if stored.get(name) != own[name])
             raise UserError(f'{self.folder} holds a run of other settings ({changed}): choose another `out`')
         note.write_text(json.dumps(own))
