@@ -1,6 +1,5 @@
 """The work of a comparison: every run with every seed is trained, measured and stored, by one process or several."""
 
-import copy
 import fcntl
 import json
 import time
@@ -166,7 +165,8 @@ def with_lengths(table: Table, state: State) -> Table:
     first = next(iter(table.runs))
     if not (table.evaluated or configs[first].get('val_dataloader')) and tuple(table.measures) == FROZEN:
         table = replace(table, measures=UNLABELLED, named=UNLABELLED[0], baselines=())
-    copy.deepcopy(configs[first]).dump(state.folder / NETWORK)
+    with written_whole(state.folder / NETWORK) as file:  # other processes read it
+        file.write(configs[first].pretty_text.encode())
     if table.labelled:
         subject = read_subject(RANDOM, str(state.folder / NETWORK))
         planned([name for name in table.measures if name != 'robustness'], table.images, subject, roots=table.roots)

@@ -12,6 +12,7 @@ from mmengine.config import Config
 from mixcl.command_line import add_overrides
 from mixcl.comparison.measures import BASELINES, FROZEN
 from mixcl.errors import UserError
+from mixcl.files import written_whole
 from mixcl.recipes.reading import refusing
 from mixcl.recipes.recipe_table import PROTOCOLS, data_of_name
 from mixcl.recipes.typed import check_keys, typed
@@ -138,7 +139,8 @@ class Table:
         """Write a file that :func:`read_table` reads."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
         values['runs'] = {name: _said(run) for name, run in values['runs'].items()}
-        path.write_text(''.join(f'{name} = {value!r}\n' for name, value in values.items()))
+        with written_whole(path) as file:
+            file.write(''.join(f'{name} = {value!r}\n' for name, value in values.items()).encode())
 
 
 def _said(run: Mapping[str, Any]) -> dict[str, Any]:
