@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mixcl.comparison.lengths import with_lengths
 from mixcl.comparison.page import differences, found_in, write
-from mixcl.comparison.running import Result, State, jobs_of, with_lengths, work
+from mixcl.comparison.running import jobs_of, work
+from mixcl.comparison.state import Result, State
 from mixcl.comparison.table import read_table
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.paired_difference import Difference

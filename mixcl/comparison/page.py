@@ -10,7 +10,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from mixcl.comparison.measures import SHOTS
-from mixcl.comparison.running import Result, State, jobs_of
+from mixcl.comparison.running import jobs_of
+from mixcl.comparison.state import Result, State
 from mixcl.comparison.table import Table
 from mixcl.evaluation.functional.paired_difference import Difference, difference
 from mixcl.files import written_whole

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tools.command import run, start
 
-from mixcl.comparison.running import State, with_lengths
+from mixcl.comparison.lengths import with_lengths
+from mixcl.comparison.state import State
 from mixcl.comparison.table import read_table
 from mixcl.errors import UserError
 
