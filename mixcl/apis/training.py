@@ -53,9 +53,10 @@ def run(cfg: Config, asked: Options) -> Runner:
     with allow_pickle(asked.allow_pickle):
         runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
         own = innermost(cfg.train_dataloader.dataset)
-        user_owned = bool(asked.data) or kind_of(own) == 'ImageFolder'
+        found = cfg.get('found_images')
+        user_owned = bool(found) or kind_of(own) == 'ImageFolder'
         if user_owned and runner.rank == 0:
-            found = cfg.get('found_images') or f'folder:{own.data_root}: {survey(own)}'
+            found = found or f'folder:{own.data_root}: {survey(own)}'
             runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
         if not torch.cuda.is_available():
             if asked.amp and machine.emulates_bfloat16():

@@ -75,10 +75,11 @@ def shown(table: Table) -> list[str]:
 
 def heading(measure: str) -> str:
     """Return the title of a column."""
-    name, _, part = measure.partition('/')
-    if part:
+    part = measure.rpartition('/')[2]
+    if part.isdigit():
         return f'{part} label{"s" * (part != "1")}'
-    return dict(knn='kNN', linear_fast='linear probe').get(name, name.replace('_', ' '))
+    name, at, data = measure.partition('@')
+    return dict(knn='kNN', linear_fast='linear probe').get(name, name.replace('_', ' ')) + at.replace('@', ', ') + data
 
 
 def _mean(accuracies: Sequence[float | None]) -> str:
@@ -142,7 +143,9 @@ def write(table: Table, state: State, failed: dict[str, str]) -> str:
     lines = [*markdown(accuracy_rows(table, found)), '']
     if compared:
         lines += [*markdown(difference_rows(table, compared)), '']
-    lines += caption(table, compared) + [f'Failed: {name}: {reason}' for name, reason in failed.items()]
+    lines += (
+        caption(table, compared) + [*table.tried] + [f'Failed: {name}: {reason}' for name, reason in failed.items()]
+    )
     text = '\n'.join([*lines, ''])
     stored: dict[str, Any] = dict(
         accuracies=[
@@ -174,7 +177,7 @@ def _write_page(table: Table, state: State, found: Found, compared: dict, failed
             picture(difference_figure(table, compared), 'Differences', 'svg+xml'),
             Block('table', rows, head=head),
         ]
-    blocks += [Block('text', line) for line in caption(table, compared)]
+    blocks += [Block('text', line) for line in (*caption(table, compared), *table.tried)]
     sections = {'Comparison': {'': blocks}}
     of_seed = [job for job in jobs_of(table, state) if job.run is not None and job.seed == 0]
     folders = [job.folder for job in of_seed if job.result() is not None]
