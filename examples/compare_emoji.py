@@ -9,6 +9,7 @@ _SMALL = {
     'model.target.momentum': 0.97,
     'optimizer.lr': 4e-3,
 }
+_TERMS = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)]
 _THIRD = {f'model.streams.{view}.keep': 1 / 3 for view in ('view1', 'view2')}
 
 data = 'emoji'
@@ -17,8 +18,8 @@ batch_size = 128
 runs = dict(
     mocov3=dict(config='mocov3/vit-xs4_digits', options=_SMALL),
     third=dict(config='mocov3/vit-xs4_digits', options=_SMALL | _THIRD),
-    frame=dict(config='patchmix/vit-xs4_digits', options=_SMALL | {'model.terms': [('view1', 'view2', 1.0)]}),
-    patchmix=dict(config='patchmix/vit-xs4_digits', options=_SMALL),
+    frame=dict(config='patchmix/vit-xs4_digits', options=_SMALL | {'model.terms': _TERMS[:1]}),
+    patchmix=dict(config='patchmix/vit-xs4_digits', options=_SMALL | {'model.terms': _TERMS}),
     sdmp=dict(config='sdmp/vit-s16_in1k_mocov3', options=_SMALL),
 )
 pairs = [('patchmix', 'frame'), ('patchmix', 'mocov3'), ('sdmp', 'mocov3'), ('third', 'mocov3'), ('patchmix', 'third')]

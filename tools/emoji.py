@@ -27,7 +27,7 @@ LEFT_OUT = ('Flags', 'Component', 'family')
 """Categories and a subcategory that Twitter's drawings repeat, pixel by pixel, or that are no emoji."""
 SHARE = 1 / 5
 """Largest share of a category in a part that is not trained on."""
-NPM = "cannot fetch the packages with npm ({}); unpack {} by hand and give their folder with --packages"
+NPM = 'npm cannot fetch the packages ({}): unpack {} by hand and give their folder with --packages'
 
 
 def chosen(emoji: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def write(packages: Path, out: Path) -> str:
         for house in HOUSES:  # every emoji is a class of its own
             _write_lines(out / f'{part}_{house}.txt', [f'{house}/{one["image"]} {row}' for row, one in enumerate(own)])
     counts = Counter(part_of[one['subcategory']] for one in emoji)
-    return f'{len(emoji)} emoji of {len(HOUSES)} houses in {out}: {", ".join(f"{n} {part}" for part, n in counts.items())}'
+    return f'{len(emoji)} emoji, each by {len(HOUSES)} houses, in {out}: {dict(counts)}'
 
 
 def _write_lines(path: Path, lines: list[str]) -> None:
@@ -113,14 +113,14 @@ def fetched(folder: str) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description='Write the emoji of Google and Twitter as pictures on white.')
     parser.add_argument('out', type=Path, metavar='DIR', help='such as data/emoji, where the configs look')
-    parser.add_argument('--packages', type=Path, metavar='DIR', help='the unpacked packages; by default npm fetches them')
+    parser.add_argument('--packages', type=Path, metavar='DIR', help='unpacked packages; else npm fetches them')
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         packages = args.packages or fetched(folder)
         try:
             print(write(packages, args.out))
         except FileNotFoundError as error:
-            sys.exit(f'{error.filename} is missing: {packages} must hold emoji-datasource-google and -twitter, unpacked')
+            sys.exit(f'{error.filename} is missing: {packages} must hold emoji-datasource-google and -twitter')
 
 
 if __name__ == '__main__':

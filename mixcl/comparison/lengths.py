@@ -72,7 +72,7 @@ def with_lengths(table: Table, state: State) -> Table:
         subject = read_subject(RANDOM, str(state.folder / NETWORK))
         for data, measures in table.by_data.items():
             protocols = {protocol_of(name) for name in measures} & {*PROTOCOLS} - {'robustness'}
-            planned(sorted(protocols) or ['knn'], data, subject, roots=table.roots)
+            planned(sorted(protocols) or ['knn'], data, subject, roots=table.roots(data))
     epochs = {name: cfg.train_cfg.max_epochs for name, cfg in configs.items()}
     if table.equal != 'epochs':
         costs = {name: _cost_of_epoch(name, cfg, table, state) for name, cfg in configs.items()}

@@ -126,7 +126,7 @@ class Job:
 
     def _features(self, data: str, subject: Subject) -> Labelled | None:
         """Return the features of a data set, or what a baseline has in their place; None if it is not for these."""
-        cfg = planned(['knn'], data, subject, roots=self.table.roots)[0].cfg
+        cfg = planned(['knn'], data, subject, roots=self.table.roots(data))[0].cfg
         loaders = [
             QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
             for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)

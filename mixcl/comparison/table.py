@@ -139,10 +139,9 @@ class Table:
         names = dict.fromkeys(map(self.data_of, self.measures))
         return {name: [measure for measure in self.measures if self.data_of(measure) == name] for name in names}
 
-    @property
-    def roots(self) -> dict[str, str]:
-        """Root folder by data set, as evaluations take them."""
-        return {} if self.data_root is None else dict.fromkeys(self.by_data, self.data_root)
+    def roots(self, data: str) -> dict[str, str]:
+        """Root folder of a data set, as evaluations take it."""
+        return {} if self.data_root is None else {data: self.data_root}
 
     @property
     def labelled(self) -> bool:
