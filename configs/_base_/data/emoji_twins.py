@@ -2,4 +2,4 @@
 _base_ = './emoji.py'
 
 data = dict(splits=dict(train=dict(ann_file='test_google.txt'), test=dict(ann_file='test_twitter.txt')))
-evaluated = dict(classes=297)
+evaluated = dict(classes=297, protocols=['knn'])

@@ -2,4 +2,4 @@
 _base_ = './emoji.py'
 
 data = dict(splits=dict(train=dict(ann_file='choice_google.txt'), test=dict(ann_file='choice_twitter.txt')))
-evaluated = dict(classes=267)
+evaluated = dict(classes=267, protocols=['knn'])
