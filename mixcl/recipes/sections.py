@@ -11,10 +11,11 @@ from mixcl.recipes.facts import Data, Optimizer, Schedule
 from mixcl.recipes.typed import with_type
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 
-PER = 256
-"""Images per step that learning rates of recipes are for."""
+BATCH_OF_LR = 256
+"""Images per step that the learning rates of recipes are for."""
 
 EVALUATED_AT_ONCE = 256
+"""Batch of each process that only encodes images."""
 
 SPARED: dict[str, dict[str, Any]] = dict(
     none=dict(custom_keys={}),  # frozen parameters are left out
@@ -24,6 +25,7 @@ SPARED: dict[str, dict[str, Any]] = dict(
         custom_keys={f'.{name}': dict(decay_mult=0.0) for name in ('cls_token', 'reg_token', 'pos_embed')},
     ),
 )
+"""``paramwise_cfg`` by what weight decay spares: see ``spare`` of :class:`~mixcl.recipes.facts.Optimizer`."""
 
 
 class Shared(NamedTuple):
@@ -115,7 +117,7 @@ def wrapper(optimizer: Optimizer, batch: Shared) -> dict[str, Any]:
     if optimizer.layer_decay is not None:
         section['constructor'] = 'LayerDecayConstructor'
         section['paramwise_cfg'] = dict(rule, layer_decay_rate=optimizer.layer_decay)
-    rate = optimizer.lr * batch.images / PER
+    rate = optimizer.lr * batch.images / BATCH_OF_LR
     section['optimizer'] = dict(type=optimizer.type, lr=rate, weight_decay=start, **optimizer.settings)
     if optimizer.clip is not None:
         section['clip_grad'] = dict(max_norm=optimizer.clip)

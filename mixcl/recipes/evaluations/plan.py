@@ -156,6 +156,7 @@ def _overrides_of(protocol: str, overrides: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
+    """Read the user's own recipes, by the protocol that each names."""
     recipes: dict[str, tuple[Path, Config]] = {}
     for path in paths:
         cfg = read_config(path)
