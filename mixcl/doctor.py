@@ -70,19 +70,19 @@ def check_gpus() -> list[Finding]:
     """Check that every GPU computes."""
     import torch
 
-    found = []
+    findings = []
     for index in range(torch.cuda.device_count()):
         name, device = torch.cuda.get_device_name(index), torch.device('cuda', index)
         try:
             torch.ones(64, 64, device=device).matmul(torch.ones(64, 64, device=device)).cpu()
             free, total = (memory / 2**30 for memory in torch.cuda.mem_get_info(index))
         except RuntimeError as error:
-            found.append(Finding(FAULT, str(device), f'{name} cannot compute: {_one_line(error)}'))
+            findings.append(Finding(FAULT, str(device), f'{name} cannot compute: {_one_line(error)}'))
             continue
         precision = 'bfloat16' if torch.cuda.is_bf16_supported() else 'no bfloat16: AmpOptimWrapper instead of --amp'
-        found.append(Finding(OK, str(device), f'{name}, {free:.1f} of {total:.1f} GiB free, {precision}'))
+        findings.append(Finding(OK, str(device), f'{name}, {free:.1f} of {total:.1f} GiB free, {precision}'))
     none = f'torch {torch.__version__} sees no GPU (nvidia-smi checks the driver); small runs and --smoke need none'
-    return found or [Finding(NOTE, 'GPU', none)]
+    return findings or [Finding(NOTE, 'GPU', none)]
 
 
 def _one_line(error: Exception) -> str:

@@ -99,21 +99,21 @@ def _unfinished(path: Path, folder: bool = False) -> Iterator[tuple[Path, int]]:
     Those older than ten seconds that nobody has locked are removed before: their writers were killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(f'{glob.escape(path.name)}.{"[0-9a-f]" * 8}{UNFINISHED}'):
-        with suppress(OSError), _opened(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as handle:
+    for abandoned in path.parent.glob(f'{glob.escape(path.name)}.{"[0-9a-f]" * 8}{UNFINISHED}'):
+        with suppress(OSError), _opened(abandoned, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as handle:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if its writer lives, or there are no locks
             if time.time() - os.fstat(handle).st_mtime > 10:  # a younger one may be about to be locked
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-    own = path.with_name(f'{path.name}.{secrets.token_hex(4)}{UNFINISHED}')
+                shutil.rmtree(abandoned) if abandoned.is_dir() else abandoned.unlink()
+    unfinished = path.with_name(f'{path.name}.{secrets.token_hex(4)}{UNFINISHED}')
     if folder:
-        own.mkdir()
-    with _opened(own, os.O_RDONLY if folder else os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
+        unfinished.mkdir()
+    with _opened(unfinished, os.O_RDONLY if folder else os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         try:
-            yield own, handle
+            yield unfinished, handle
         finally:
-            shutil.rmtree(own, ignore_errors=True) if folder else own.unlink(missing_ok=True)
+            shutil.rmtree(unfinished, ignore_errors=True) if folder else unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

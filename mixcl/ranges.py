@@ -23,7 +23,7 @@ POSITIVE = Range('a finite number above 0', lambda value: 0 < value < math.inf)
 NOT_NEGATIVE = Range('a finite number of at least 0', lambda value: 0 <= value < math.inf)
 SHARE = Range('a number between 0 and 1', lambda value: 0 <= value <= 1)
 BELOW_ONE = Range('a number of at least 0 and below 1', lambda value: 0 <= value < 1)
-PART = Range('a number above 0 and at most 1', lambda value: 0 < value <= 1)
+SHARE_ABOVE_ZERO = Range('a number above 0 and at most 1', lambda value: 0 < value <= 1)
 TEMPERATURE = Range('a number from 0.0001 to 1000', lambda value: 1e-4 <= value <= 1000)
 COUNT = Range('a whole number of at least 1', lambda value: isinstance(value, int) and value >= 1)
 

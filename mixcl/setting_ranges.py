@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, PART, POSITIVE, SEVERAL, SHARE, Range
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SEVERAL, SHARE, SHARE_ABOVE_ZERO, Range
 
 WHOLE = Range(COUNT.words, lambda value: 1 <= value < 1e12 and value % 1 == 0)  # mmengine takes 2.0, too
 CORES = os.cpu_count() or 1
@@ -25,7 +25,7 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(('final', 'lr', 'max_seconds', 'warmup', 'weight_decay'), NOT_NEGATIVE),
     **dict.fromkeys(('decay_mult', 'flat_decay_mult', 'lr_mult', 'norm_decay_mult', 'bias_decay_mult'), NOT_NEGATIVE),
     **dict.fromkeys(('epsilon', 'student_temperature', 'teacher_temperature', 'temperature'), UP_TO_A_MILLION),
-    **dict.fromkeys(('crop_ratio_range', 'layer_decay_rate'), PART),
+    **dict.fromkeys(('crop_ratio_range', 'layer_decay_rate'), SHARE_ABOVE_ZERO),
     **dict.fromkeys(('brightness', 'contrast', 'saturation'), Range('from 0 to 100', lambda value: 0 <= value <= 100)),
     'mask_ratio': Range('a number between 0 and 1, neither of them', lambda value: 0 < value < 1),
     'num_prototypes': SEVERAL,

@@ -207,8 +207,8 @@ class ContrastiveLearner(Learner):
         keys = {each.rows: each for each in whole.values()}
         if self.patches is not None:
             random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
-            asking, asked = self.patches.choose(online, whole, self.patch_size, random)
-            seen, keys = seen | asked | asking, keys | asked
+            patch_queries, patch_keys = self.patches.choose(online, whole, self.patch_size, random)
+            seen, keys = seen | patch_keys | patch_queries, keys | patch_keys
         # A key that reuses a query's projection has seen only what the query has.
         keys = {name: (keys if name in self.target_rows else seen)[name] for name in keys if name in self.table.keys}
         return {name: each for name, each in seen.items() if name in self.online_rows}, keys

@@ -67,22 +67,22 @@ class PatchLevel(nn.Module):
             images = len(whole[term.key].images)
             places = cells if term.key == term.query else cells.any(dim=0).expand(images, -1)
             keys[term.key] = keys.get(term.key, torch.zeros_like(places)) | places
-        asking = [online[name].of_patches(cells, patch_size) for name, cells in queries.items()]
-        asked = [whole[name].of_patches(cells, patch_size) for name, cells in keys.items()]
-        return {each.rows: each for each in asking}, {each.rows: each for each in asked}
+        of_queries = [online[name].of_patches(cells, patch_size) for name, cells in queries.items()]
+        of_keys = [whole[name].of_patches(cells, patch_size) for name, cells in keys.items()]
+        return {each.rows: each for each in of_queries}, {each.rows: each for each in of_keys}
 
     def _query_cells(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
         """Choose the query patches of each image: (B, cells) bool, on the CPU."""
         height, width = stream.grid(patch_size)
         if stream.mask is None:
-            wanted = torch.ones(len(stream.images), height * width, dtype=torch.bool)
+            allowed = torch.ones(len(stream.images), height * width, dtype=torch.bool)
         else:
-            wanted = stream.mask.flatten(1)
+            allowed = stream.mask.flatten(1)
         if self.tokens is None:
-            return wanted
+            return allowed
         order = torch.rand(height * width, generator=random).argsort()
-        drawn = torch.zeros_like(wanted)
-        drawn[:, order] = wanted[:, order] & (wanted[:, order].cumsum(dim=1) <= self.tokens)
+        drawn = torch.zeros_like(allowed)
+        drawn[:, order] = allowed[:, order] & (allowed[:, order].cumsum(dim=1) <= self.tokens)
         return drawn
 
 

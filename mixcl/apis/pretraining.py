@@ -76,7 +76,7 @@ def pretrain(
     overrides: dict[str, Any] = {} if seed is None else {'randomness.seed': seed}
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
-    asked = Options(
+    all_options = Options(
         work_dir=str(out),
         resume='auto' if continued else None,
         data=str(data) if ':' in str(data) else f'folder:{data}',
@@ -87,10 +87,10 @@ def pretrain(
         cfg_options={**overrides, **(cfg_options or {})},
         **options,
     )
-    cfg = prepared_to_train(config_of(str(method), asked.backbone), asked)
+    cfg = prepared_to_train(config_of(str(method), all_options.backbone), all_options)
     if continued and _is_only_longer(cfg, out):
-        asked = replace(asked, allow_changes=True)
-    run(cfg, asked)
+        all_options = replace(all_options, allow_changes=True)
+    run(cfg, all_options)
     return Path(checkpoint_in(out))
 
 

@@ -39,31 +39,31 @@ def train(config: str | Path, **options: Any) -> Runner:
         UserError: for whatever cannot work, before the first step.
         RunStopped: if a signal or ``max_time`` ended the run; ``resume='auto'`` continues it.
     """
-    asked = Options(**options)
-    if asked.overwrite and asked.resume:
+    all_options = Options(**options)
+    if all_options.overwrite and all_options.resume:
         raise UserError('`overwrite` removes the checkpoints that `resume` continues from: give one of them')
-    cfg = prepared_to_train(config, asked)
-    if asked.smoke and not asked.resume and cfg.work_dir == default_work_dir(config, '_smoke'):
-        asked = replace(asked, overwrite=True)  # those of the previous trial
-    return run(cfg, asked)
+    cfg = prepared_to_train(config, all_options)
+    if all_options.smoke and not all_options.resume and cfg.work_dir == default_work_dir(config, '_smoke'):
+        all_options = replace(all_options, overwrite=True)  # those of the previous trial
+    return run(cfg, all_options)
 
 
-def run(cfg: Config, asked: Options) -> Runner:
+def run(cfg: Config, options: Options) -> Runner:
     """Train with a prepared config."""
-    with allow_pickle(asked.allow_pickle):
-        runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
-        own = innermost(cfg.train_dataloader.dataset)
-        found = cfg.get('found_images')
-        user_owned = bool(found) or kind_of(own) == 'ImageFolder'
+    with allow_pickle(options.allow_pickle):
+        runner = build_runner(cfg, options.overwrite, options.allow_changes)
+        images = innermost(cfg.train_dataloader.dataset)
+        counts = cfg.get('found_images')
+        user_owned = bool(counts) or kind_of(images) == 'ImageFolder'
         if user_owned and runner.rank == 0:
-            found = found or f'folder:{own.data_root}: {survey(own)}'
-            runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
+            counts = counts or f'folder:{images.data_root}: {survey(images)}'
+            runner.logger.info(f'images: {counts}', extra=FOR_PEOPLE)
         if not torch.cuda.is_available():
-            if asked.amp and machine.emulates_bfloat16():
+            if options.amp and machine.emulates_bfloat16():
                 runner.logger.info(SLOW_HERE, extra=FOR_PEOPLE)
-            if asked.fit:
+            if options.fit:
                 runner.register_hook(ForecastHook())
-        if asked.smoke and runner.rank == 0:
+        if options.smoke and runner.rank == 0:
             _preview(runner)
         if (runner.val_loop is None or user_owned) and hasattr(unwrapped(runner.model), 'encoder_names'):
             from mixcl.apis.learnt_hook import LearntHook  # it imports figures

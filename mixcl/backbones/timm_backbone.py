@@ -92,12 +92,12 @@ class TimmBackbone(WrappedBackbone):
         if tokens is None:
             return super().forward(images)
         model: Any = self.model
-        place = model.patch_drop  # timm's random dropping, after the positions are added
+        random_dropping = model.patch_drop  # timm's random dropping, after the positions are added
         model.patch_drop = KeptPatches(tokens, model.num_prefix_tokens, isinstance(model, Eva))
         try:
             return as_tuple(model(images))
         finally:
-            model.patch_drop = place
+            model.patch_drop = random_dropping
 
 
 def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:

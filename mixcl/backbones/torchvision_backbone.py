@@ -68,17 +68,19 @@ def _side(name: str, size: int | Sequence[int]) -> int:
 
 
 def _without_linear(model: nn.Module, name: str) -> None:
-    """Remove the first linear layer of a part and all after it (for SqueezeNet, only its convolution). Layers before
-    it, such as a norm, stay, except dropout."""
-    part = getattr(model, name, None)
-    if isinstance(part, nn.Sequential):
-        end = next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))
-        kept: nn.Sequential = part[:end]  # type: ignore[assignment]
+    """Remove the first linear layer of a classifier and all after it (for SqueezeNet, only its convolution).
+
+    Layers before it, such as a norm, stay, except dropout.
+    """
+    classifier = getattr(model, name, None)
+    if isinstance(classifier, nn.Sequential):
+        end = next((n for n, layer in enumerate(classifier) if isinstance(layer, nn.Linear)), len(classifier))
+        kept: nn.Sequential = classifier[:end]  # type: ignore[assignment]
         for number, layer in enumerate(kept):
             if isinstance(layer, (nn.Dropout, nn.Conv2d)):
                 kept[number] = nn.Identity()
         setattr(model, name, kept)
-    elif isinstance(part, nn.Linear):
+    elif isinstance(classifier, nn.Linear):
         setattr(model, name, nn.Identity())
 
 

@@ -43,12 +43,12 @@ def run(args: Namespace) -> None:
         raise UserError('leave out the queries that cannot be read')
     # One more, since a query may be one of the files.
     cosines, indices = nearest_neighbours(queries, bank[readable], args.k + 1)
-    found = {}
+    nearest = {}
     for query, values, rows in zip(args.queries, cosines.tolist(), readable[indices.numpy()].tolist(), strict=True):
         pairs = ((value, files[row]) for value, row in zip(values, rows, strict=True))
-        found[query] = [pair for pair in pairs if not pair[1].samefile(query)][: args.k]
+        nearest[query] = [pair for pair in pairs if not pair[1].samefile(query)][: args.k]
         print(printable(str(query)))
-        for value, path in found[query]:
+        for value, path in nearest[query]:
             print(f'  {value:.3f}  {printable(str(path))}')
-    figure = draw_found(f'{encoder.side} encoder in {encoder.source}', encoder.preprocess, found)
+    figure = draw_found(f'{encoder.side} encoder in {encoder.source}', encoder.preprocess, nearest)
     print(f'written: {write(figure, args.out)}')

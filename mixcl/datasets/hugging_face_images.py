@@ -37,14 +37,14 @@ class HuggingFaceImages(OwnImages):
     def images(self) -> Images:
         """Return one image per row, split by split."""
         tables = self._read()
-        given = parts_by_name(tables)
+        part_of_split = parts_by_name(tables)
         names = [f'{split}/{row:08d}' for split, table in tables.items() for row in range(len(table))]
         if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
         labels = [label for table in tables.values() for label in self._labels(table)]
         if {*labels} - {None, *self.class_names}:  # not all splits name their classes
             self.class_names = ()
-        return Images(names, labels, [given[name.rpartition('/')[0]] for name in names], [])
+        return Images(names, labels, [part_of_split[name.rpartition('/')[0]] for name in names], [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """Return a name for messages, and a function ``read_bytes`` that reads the image."""

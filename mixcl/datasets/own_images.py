@@ -13,7 +13,9 @@ from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError, first_few, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
-PARTS = dict(zip(HELD_OUT, HELD_OUT, strict=True), train='train', unlabeled='extra', unlabelled='extra', extra='extra')
+PART_BY_NAME = dict(
+    zip(HELD_OUT, HELD_OUT, strict=True), train='train', unlabeled='extra', unlabelled='extra', extra='extra'
+)
 """Names of folders that say which part their images are, if there are two or more parts."""
 
 SUFFIX = re.compile(r'[\W_]*(v|images?|ing|set)?[\W\d_]*$')
@@ -173,15 +175,15 @@ class OwnImages(SplitDataset):
         are found, or if there is nothing to learn from or to test on.
         """
         pairs = set(zip(images.labels, images.parts, strict=True)) if self.labelled else set()
-        found = {label for label, part in pairs if label is not None and part in ('train', 'test', '')}
-        classes = self.class_names or tuple(sorted(found, key=_in_order))
+        labels_found = {label for label, part in pairs if label is not None and part in ('train', 'test', '')}
+        classes = self.class_names or tuple(sorted(labels_found, key=_in_order))
         numbers: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
         codes = np.fromiter((numbers.get(label, -1) for label in images.labels), np.int64, len(images.labels))
         parts = np.array(images.parts, dtype=object)
         if len(rows := np.flatnonzero((codes >= 0) & (parts == ''))):
             parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
         learnt, tested = (set(codes[(codes >= 0) & (parts == part)].tolist()) for part in ('train', 'test'))
-        if len(found) < 2 or not learnt or not tested:
+        if len(labels_found) < 2 or not learnt or not tested:
             return (), np.full_like(codes, -1), parts
         if unknown := sorted(classes[code] for code in tested - learnt):
             raise UserError(
@@ -200,10 +202,10 @@ def parts_by_name(names: Iterable[str]) -> dict[str, str | None]:
     """Return the part of each folder or split by its name, as :class:`Images` has it; '' for all without two parts.
 
     Case and a :data:`SUFFIX` are ignored. Of several held-out names, the first of :data:`HELD_OUT` is tested on, and
-    the others are left out. Names that are none of :data:`PARTS` are 'extra', since pretraining needs no labels.
+    the others are left out. Names that are none of :data:`PART_BY_NAME` are 'extra', since pretraining needs no labels.
     """
     words = {name: SUFFIX.sub('', name.lower()) for name in names}
-    present = {PARTS[word] for word in words.values() if word in PARTS}
+    present = {PART_BY_NAME[word] for word in words.values() if word in PART_BY_NAME}
     if len(present) < 2:  # one alone may be a class
         return dict.fromkeys(words, '')
     tested = next((word for word in HELD_OUT if word in present), None)

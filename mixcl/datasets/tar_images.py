@@ -45,18 +45,18 @@ class TarImages(OwnImages):
     def images(self) -> Images:
         """Return one image per file, in the order of the shards."""
         self.shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
-        given = parts_by_name(map(split_word, self.shards))
-        found = Images([], [], [], [])
+        part_of_word = parts_by_name(map(split_word, self.shards))
+        table = Images([], [], [], [])
         for number, path in enumerate(self.shards):
             state = os.stat(path)
             shard = index_shard(path, state.st_size, state.st_mtime_ns)
-            found.names.extend(shard.names)
-            found.labels.extend(shard.labels)
-            found.parts.extend([given[split_word(path)]] * len(shard.names))
-            found.places.extend((number, *place) for place in shard.places)
-        if not found.names:
+            table.names.extend(shard.names)
+            table.labels.extend(shard.labels)
+            table.parts.extend([part_of_word[split_word(path)]] * len(shard.names))
+            table.places.extend((number, *place) for place in shard.places)
+        if not table.names:
             raise UserError(f'no images in the {len(self.shards)} tar file(s) of {self.source}; give other files')
-        return found
+        return table
 
     def place_of(self, images: Images, row: int) -> str:
         """Return a pattern of the shards of an image's part."""
@@ -91,14 +91,14 @@ def index_shard(path: str, size: int, modified: int) -> Images:
                     raise ValueError('a size below 0')
                 name = member.name.removeprefix('./')
                 key, ending = _key_and_ending(name)
-                wanted = key and (is_image(ending) or ending in LABELS)
-                if member.isdir() or not (wanted or member.isreg()):
+                is_known = key and (is_image(ending) or ending in LABELS)
+                if member.isdir() or not (is_known or member.isreg()):
                     continue
                 files[name] = _content(member, files)
                 if key and is_image(ending):
                     images.names.append(name)
                     images.places.append(files[name])
-                elif wanted:
+                elif is_known:
                     label = _label(read_member(path, *files[name], MAX_LABEL), ending)
                     if label and labels.setdefault(key, label) != label:
                         raise ValueError(f'{key} has two labels, {labels[key]!r} and {label!r}')

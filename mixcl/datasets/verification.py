@@ -28,15 +28,15 @@ class ImageFile(NamedTuple):
 
 def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
     """Return the image files of data sets, each once; none for images in memory."""
-    found: dict[str, ImageFile] = {}
+    files: dict[str, ImageFile] = {}
     for dataset in datasets:
         steps = (step for step in dataset.pipeline.transforms if isinstance(step, LoadImage | LoadChannels))
         load = next(steps, LoadImage())
         for info in map(dataset.get_data_info, range(len(dataset))):
             if 'img_path' in info:
                 place = {name: info[name] for name in ('img_path', 'read_bytes') if name in info}
-                found[info['img_path']] = ImageFile(load, place)
-    return list(found.values())
+                files[info['img_path']] = ImageFile(load, place)
+    return list(files.values())
 
 
 def transparency(dataset: KeyedDataset, most: int = 4000) -> str:
@@ -47,9 +47,9 @@ def transparency(dataset: KeyedDataset, most: int = 4000) -> str:
     loads = (getattr(step, 'load', step) for step in dataset.pipelines[0])
     load = next((step for step in loads if isinstance(step, LoadImage)), None)
     chosen = range(0, len(dataset), -(-len(dataset) // most)) if load else ()
-    found = sum(has_transparency(dataset.get_data_info(number)) for number in chosen)
-    said = f'{found:,} of {len(chosen):,} images looked at have transparency'
-    return f'{said}, {shown_on(load.background)}' if load and found else ''
+    transparent = sum(has_transparency(dataset.get_data_info(number)) for number in chosen)
+    counted = f'{transparent:,} of {len(chosen):,} images looked at have transparency'
+    return f'{counted}, {shown_on(load.background)}' if load and transparent else ''
 
 
 def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:

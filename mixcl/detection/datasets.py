@@ -49,17 +49,17 @@ class _CompleteData(BaseDetDataset):
         return data
 
     def filter_data(self) -> list[dict]:
-        found, data = self.data_list, super().filter_data()
+        unfiltered, data = self.data_list, super().filter_data()
         if not data:
             raise UserError(
                 f'no image of {self.ann_file} is left: none has an object of the classes that the config names, or all '
                 'are smaller than filter_cfg.min_size'
             )
-        if left_out := len(found) - len(data):
-            small = sum(min(item['width'], item['height']) < self.filter_cfg.get('min_size', 0) for item in found)
+        if left_out := len(unfiltered) - len(data):
+            small = sum(min(item['width'], item['height']) < self.filter_cfg.get('min_size', 0) for item in unfiltered)
             tell(
-                f'{self.ann_file}: {len(data):,} of {len(found):,} images are trained on; {left_out - small:,} have no '
-                f'object of the classes (filter_empty_gt), {small:,} are smaller than filter_cfg.min_size'
+                f'{self.ann_file}: {len(data):,} of {len(unfiltered):,} images are trained on; {left_out - small:,} '
+                f'have no object of the classes (filter_empty_gt), {small:,} are smaller than filter_cfg.min_size'
             )
         return data
 

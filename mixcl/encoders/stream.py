@@ -67,11 +67,11 @@ class Stream:
         tokens = order[:, :kept].to(self.images.device, non_blocking=True)
         return replace(self, composition=self.composition.restricted(tokens, grid), tokens=tokens)
 
-    def of_patches(self, wanted: Tensor, patch_size: int) -> 'Stream':
-        """Return the patches where ``wanted`` (B, number of patches) bool, a tensor on the CPU, is true."""
-        (cells,) = wanted.flatten().nonzero(as_tuple=True)
-        share = 1 / (len(wanted) * wanted.sum(dim=1).clamp_min(1))
-        share = share[cells // wanted.shape[1]]
+    def of_patches(self, chosen: Tensor, patch_size: int) -> 'Stream':
+        """Return the patches where ``chosen`` (B, number of patches) bool, a tensor on the CPU, is true."""
+        (cells,) = chosen.flatten().nonzero(as_tuple=True)
+        share = 1 / (len(chosen) * chosen.sum(dim=1).clamp_min(1))
+        share = share[cells // chosen.shape[1]]
         cells, share = (values.to(self.images.device, non_blocking=True) for values in (cells, share))
         composition = self.composition.of_cells(cells, self.grid(patch_size))
         return replace(self, composition=composition, cells=cells, share=share)

@@ -188,12 +188,12 @@ class EpochwiseEMA(EMA):
         return super().momentum_at(max(math.ceil(progress * epochs - 1e-9) - 1, 0) / epochs, epochs)
 
 
-def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
-    """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
-    # A fused step of SGD with own - online as its gradient, which the device skips if found_inf is 1.
-    targets, sources = list(map(local_part, own)), list(map(local_part, online))
+def follow_if(taken: Tensor, target: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
+    """Move ``target`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
+    # A fused step of SGD with target - online as its gradient, which the device skips if found_inf is 1.
+    targets, sources = list(map(local_part, target)), list(map(local_part, online))
     settings: dict[str, Any] = dict(weight_decay=1.0, maximize=True, momentum=0.0, dampening=0.0, nesterov=False)
-    sgd(targets, sources, [None] * len(own), fused=True, found_inf=1 - taken, lr=share, **settings)
+    sgd(targets, sources, [None] * len(target), fused=True, found_inf=1 - taken, lr=share, **settings)
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:

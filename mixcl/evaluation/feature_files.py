@@ -69,22 +69,22 @@ def extract_to_files(
         known |= dict(labels=labels, classes=class_names(dataset, labels))
     widths: set[int] = set()
     for number, start in enumerate(range(0, len(names), images_per_file)):
-        path, part = folder / FILE.format(number), slice(start, start + images_per_file)
+        path, rows = folder / FILE.format(number), slice(start, start + images_per_file)
         hint = f' (as before; remove {path} to read it again)' if path.exists() else ''
         if not path.exists():
-            rows = Subset(dataset, range(len(names))[part])
-            loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            arrays = _encoded(model, loader) | {what: values[part] for what, values in known.items()}
+            subset = Subset(dataset, range(len(names))[rows])
+            loader = DataLoader(subset, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
+            arrays = _encoded(model, loader) | {what: values[rows] for what, values in known.items()}
             with written_whole(path) as file:
                 np.savez(file, **arrays)
         stored = _read(path)
         for what in ('names', 'labels', 'classes'):
-            if not np.array_equal(stored.get(what, ()), known[what][part] if what in known else ()):
+            if not np.array_equal(stored.get(what, ()), known[what][rows] if what in known else ()):
                 raise UserError(f'{path} holds features of images with other {what}; give another `out`, or remove it')
         widths.add(stored['features'].shape[1])
         if len(widths) > 1:
             raise UserError(f'{path} has features of another width than those before; give another `out`, or remove it')
-        for name, reason in zip(names[part], stored['unreadable'], strict=True):
+        for name, reason in zip(names[rows], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
                 print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}{hint}')

@@ -76,13 +76,13 @@ def boxes_around(centres: Tensor, sides: Tensor, size: Sequence[int]) -> Boxes:
     return Boxes((centres - half).clamp_min(0), torch.minimum(centres + half, limit))
 
 
-def paste(own: Tensor, other: Tensor, boxes: Boxes) -> tuple[Tensor, Tensor]:
-    """Paste the pixels of ``other`` inside the boxes into ``own``, both (R, C, H, W); all on one device.
+def paste(images: Tensor, pasted: Tensor, boxes: Boxes) -> tuple[Tensor, Tensor]:
+    """Paste the pixels of ``pasted`` inside the boxes into ``images``, both (R, C, H, W); all on one device.
 
     CutMix (2019), Eq. 1.
 
     Returns:
         The images (R, C, H, W), and (R, H, W) bool, true inside.
     """
-    inside = boxes.inside(own.shape[-2:])
-    return torch.where(inside, other, own), inside[:, 0]
+    inside = boxes.inside(images.shape[-2:])
+    return torch.where(inside, pasted, images), inside[:, 0]

@@ -19,9 +19,10 @@ from mixcl.errors import as_user_error
 from mixcl.recipes.checking import found_factories
 from mixcl.recipes.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
 from mixcl.recipes.paths import readable, runner_sections, walk, whole_model
+from mixcl.recipes.typed import with_type
 from mixcl.registry import DATASETS, HOOKS, METRICS, MODELS, PARAM_SCHEDULERS, thawed
 
-STEPS_PER_EPOCH = 100
+TRIED_STEPS_PER_EPOCH = 100
 """Steps per epoch that trial schedules assume; the true number depends on the data."""
 
 OF_OPTIMIZER = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
@@ -37,7 +38,8 @@ def check_built(cfg: Config) -> nn.Module:
     for place, hook in hooks.items():
         if hook is not None and not isinstance(hook, Hook):
             with tried_from(cfg, place):
-                HOOKS.build({name: value for name, value in thawed(hook).items() if name != 'priority'})
+                settings = thawed(with_type(hook, place))
+                HOOKS.build({name: value for name, value in settings.items() if name != 'priority'})
     model = build_model(cfg)
     if cfg.get('train_cfg'):
         with tried_from(cfg, 'optim_wrapper'):
@@ -57,7 +59,8 @@ def check_parts(cfg: Config) -> None:
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, Mapping) else schedules):
         with tried_from(cfg, f'param_scheduler[{number}]'):
-            PARAM_SCHEDULERS.build(thawed(schedule), default_args=_schedule_defaults(cfg, schedule))
+            settings = thawed(with_type(schedule, f'param_scheduler[{number}]'))
+            PARAM_SCHEDULERS.build(settings, default_args=_schedule_defaults(cfg, schedule))
     for path, part in walk({name: cfg.get(name) for name in (*EVALUATOR_SECTIONS, *DATA_SECTIONS)}):
         if not isinstance(part, Mapping) or 'type' not in part:
             continue
@@ -112,6 +115,6 @@ def _place_of(error: Exception, cfg: Config) -> str | None:
 def _schedule_defaults(cfg: Config, schedule: Mapping) -> dict[str, Any]:
     """Return what the Runner adds, which knows the number of steps."""
     epochs = (cfg.get('train_cfg') or {}).get('max_epochs', 1)
-    end = epochs if schedule.get('by_epoch', True) else epochs * STEPS_PER_EPOCH
+    end = epochs if schedule.get('by_epoch', True) else epochs * TRIED_STEPS_PER_EPOCH
     optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
-    return dict(optimizer=optim_wrapper, epoch_length=STEPS_PER_EPOCH, end=end)
+    return dict(optimizer=optim_wrapper, epoch_length=TRIED_STEPS_PER_EPOCH, end=end)

@@ -60,7 +60,7 @@ CALLED: dict[str, Callable] = dict(
 PLAIN = (bool, int, float, str, NoneType, Literal, dict, list, tuple, Sequence)
 """Types of annotations that values are compared with."""
 
-OWN = ('', 'mixcl', 'mmengine', 'torch')
+HAND_ON_DICTS = ('', 'mixcl', 'mmengine', 'torch')
 """Packages whose classes hand dicts on as they are; others take out some keys before."""
 
 
@@ -127,7 +127,7 @@ def _check_keys(node: Mapping[str, Any], path: Path, factories: list[Callable], 
         given = {str(key) for key in node} - TAKEN_OUT
         factory = min(factories, key=lambda each: len(given - arguments_of(each).keys()))
         label, known = f'{package_of(factory)}.{getattr(factory, "__name__", factory)}', set(arguments_of(factory))
-        strict = not takes_more(factory) and (owner in OWN or package_of(factory) == 'mixcl')
+        strict = not takes_more(factory) and (owner in HAND_ON_DICTS or package_of(factory) == 'mixcl')
     else:
         return
     for key in (str(key) for key in node if key not in known | TAKEN_OUT):

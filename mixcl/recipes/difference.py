@@ -14,7 +14,7 @@ from mixcl.shipped import SCOPE, find_config
 
 ABSENT = object()
 
-OWN = ('config_name', 'recipe')
+NOT_SETTINGS = ('config_name', 'recipe')
 COMMAND_LINE, FROM_FACTS, DEFAULT = 'command line', 'follows from facts', 'default'
 
 
@@ -53,7 +53,7 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any], overrides: Collection[
     """
     path = find_config(path).resolve()
     stated, facts = _stated(path), cfg.get('recipe') or {}
-    for place, value in _values({**facts, **{name: cfg[name] for name in cfg if name not in OWN}}).items():
+    for place, value in _values({**facts, **{name: cfg[name] for name in cfg if name not in NOT_SETTINGS}}).items():
         if place in stated and stated[place][0] == value:
             origin = os.path.relpath(stated[place][1], path.parent)
         else:

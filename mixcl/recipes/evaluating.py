@@ -38,24 +38,24 @@ def evaluation_sections(recipe: EvaluationRecipe, said: Mapping[str, Any], proce
     if isinstance(metrics, dict) and 'topk' in metrics:  # no more guesses than classes
         given = metrics['topk'] if isinstance(metrics['topk'], list | tuple) else [metrics['topk']]
         metrics['topk'] = tuple(k for k in given if k <= evaluated.classes) or (1,)
-    found = dict(model=model, test_dataloader=tested, test_evaluator=metrics)
+    result = dict(model=model, test_dataloader=tested, test_evaluator=metrics)
     if 'head' not in model:
         tested['persistent_workers'] = False  # it is read once
         bank = dict(sections.tested_loader(data, 'train', pipeline), persistent_workers=False)
         model['backbone'] = sections.sized(model['backbone'], view.size)
-        found |= dict(
+        result |= dict(
             data_preprocessor=sections.preprocessor(data), test_cfg=dict(type='FeatureLoop', bank_dataloader=bank)
         )
     else:
         _fit_classifier(model, view.size, evaluated.classes)
         normalised = sections.preprocessor(data, 'mixcl.ClassifierViewPreprocessor', num_classes=evaluated.classes)
-        found |= dict(data_preprocessor=normalised, test_cfg=dict(type='TestLoop'))
+        result |= dict(data_preprocessor=normalised, test_cfg=dict(type='TestLoop'))
     trained = _trained(recipe, view, processes)
     if trained and 'head' in model:
-        found |= dict(trained, val_dataloader=tested, val_cfg=dict(type='ValLoop'))
+        result |= dict(trained, val_dataloader=tested, val_cfg=dict(type='ValLoop'))
     if trained and 'val_evaluator' not in said:
-        found['val_evaluator'] = metrics
-    return found
+        result['val_evaluator'] = metrics
+    return result
 
 
 def _trained(recipe: EvaluationRecipe, view: EvaluatedView, processes: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from mixcl.recipes.typed import check_keys, slip_of, typed
 Step = str | dict
 """A transform: its config, or its name among the fact ``steps``."""
 
-PARTS = ('train', 'bank', 'test')
+SPLITS = ('train', 'bank', 'test')
 """Parts of a data set."""
 
 VIEWS = ('plain', 'bilinear', 'bilinear_bicubic', 'jitter', 'randaugment', 'enlarged')
@@ -58,7 +58,7 @@ class Data:
     at_once: int = 128
 
     def __post_init__(self) -> None:
-        check_keys(self.splits, PARTS, 'data.splits')
+        check_keys(self.splits, SPLITS, 'data.splits')
         _check_dicts(self.splits, 'data.splits')
 
 

@@ -8,12 +8,12 @@ from mmengine.config import Config, ConfigDict
 from mixcl.errors import UserError
 from mixcl.recipes.reading import read_config
 
-STEPS = 25_000
-EPOCHS = (100, 800)
-"""Number of training steps, and bounds of the epochs, which take precedence."""
+USUAL_STEPS = 25_000
+BOUNDS_OF_EPOCHS = (100, 800)
+"""Number of training steps without ``epochs``, and bounds of the epochs, which take precedence."""
 
-BATCH = (4, 128)
-STEPS_PER_EPOCH = 4
+BOUNDS_OF_BATCHES = (4, 128)
+WISHED_STEPS_PER_EPOCH = 4
 """Bounds of batches (mixtures need a few images), and the steps per epoch that batches are made small for."""
 
 WARM_UP = 300
@@ -49,26 +49,26 @@ def use_recipe_of(cfg: Config, backbone: str) -> None:
         cfg.pop('optim_wrapper', None)
 
 
-def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
+def fit_to(cfg: Config, images: int, fit: Fit) -> None:
     """Fit the facts about length, batch, queues and loading to the number of images and the machine, in place.
 
     Raises:
         UserError: if a process has fewer images than a batch, or fewer than 2.
     """
-    processes = wanted.processes
+    processes = fit.processes
     if images < 2 * processes:
         raise UserError(f'{processes} process(es) need at least {2 * processes} images; found {images}')
     share = images // processes
-    fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
-    batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
+    fitting = 2 ** int(math.log2(max(share // WISHED_STEPS_PER_EPOCH, 1)))
+    batch = fit.batch_size or max(min(fitting, BOUNDS_OF_BATCHES[1]), min(BOUNDS_OF_BATCHES[0], share))
     if not 2 <= batch <= share:
         raise UserError(
-            f'{images} images give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
-            'images, and at most the share of a process; give more images, or another `batch_size`'
+            f'`batch_size={batch}` must be from 2 to {share}, the number of images of each of {processes} process(es): '
+            'give another, or more images'
         )
     cfg.batch, cfg.at_once = batch * processes, batch
-    if wanted.num_workers is not None:
-        cfg.data.workers = wanted.num_workers
+    if fit.num_workers is not None:
+        cfg.data.workers = fit.num_workers
     target = cfg.model.get('target') or {}
     if target.get('type') == 'ShuffledEMA' and processes == 1:
         most = target.get('groups', 8)
@@ -76,8 +76,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
         target |= dict(groups=groups) if groups != most else {}
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
         queue.size = min(queue.size, max(images // 2, 1) // cfg.batch * cfg.batch or cfg.batch)
-    least, most = EPOCHS
-    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
+    least, most = BOUNDS_OF_EPOCHS
+    epochs = fit.epochs or min(max(USUAL_STEPS * batch // share, least), most)
     use_epochs(cfg, epochs, steps=share // batch)
     cfg.measure = dict(cfg.get('measure') or {}, every=max(epochs // CHECKPOINTS, 1))
     cfg.default_hooks.checkpoint.interval = cfg.measure.every

@@ -13,6 +13,7 @@ from mixcl.recipes.facts import FACTS, EvaluationRecipe, Recipe, read_facts
 from mixcl.recipes.overrides import refuse_facts_in_sections
 from mixcl.recipes.paths import RUNNER_KEYS
 from mixcl.recipes.pipelines import evaluation_pipeline, training_pipeline, views_of
+from mixcl.recipes.typed import suggested
 from mixcl.registry import keywords_of
 
 NOT_KEPT = {'evaluated', 'facts', 'protocol', 'steps', 'variants'}
@@ -32,6 +33,7 @@ def made(config: Config, processes: int) -> Config:
     said = {name: value for name, value in config.to_dict().items() if name in RUNNER_KEYS}
     refuse_facts_in_sections(said)
     recipe = read_facts(config)
+    _check_hooks(recipe.hooks)
     hooks = [*(said.pop('custom_hooks', None) or []), *(hook for hook in recipe.hooks.values() if hook is not None)]
     if isinstance(recipe, EvaluationRecipe):
         result = Config(dict(evaluation_sections(recipe, said, processes), protocol=recipe.protocol))
@@ -42,6 +44,14 @@ def made(config: Config, processes: int) -> Config:
     facts = {name: config[name] for name in config if name in FACTS - NOT_KEPT}
     result.update(custom_hooks=hooks, recipe=facts, config_name=config.config_name)
     return Config(result._cfg_dict, filename=config.filename)
+
+
+def _check_hooks(hooks: Mapping[str, Any]) -> None:
+    for name, hook in hooks.items():
+        if hook is not None and not (isinstance(hook, Mapping) and 'type' in hook):
+            others = hooks.keys() - {name}
+            near = suggested(name, others) if others else ''
+            raise UserError(f'hooks.{name}={hook!r}: the recipe has no hook {name!r}, and a new one needs a type{near}')
 
 
 def pretraining_sections(recipe: Recipe, model: Mapping[str, Any], processes: int) -> dict[str, Any]:
@@ -76,15 +86,15 @@ def _measured(recipe: Recipe) -> dict[str, Any]:
     """Return the sections of kNN accuracy, which votes among the training images as they are."""
     data, measure = recipe.data, recipe.measure
     if data.splits.get('test') is None:
-        return {f'{part}_{name}': None for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')}
-    found: dict[str, Any] = {}
+        return {f'{prefix}_{name}': None for prefix in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')}
+    result: dict[str, Any] = {}
     pipeline = evaluation_pipeline(data, recipe.steps)
-    for part, neighbours in (('val', measure.neighbours), ('test', measure.tested)):
+    for prefix, neighbours in (('val', measure.neighbours), ('test', measure.tested)):
         bank = sections.tested_loader(data, 'bank' if 'bank' in data.splits else 'train', pipeline)
         votes = dict(neighbours=tuple(neighbours), temperature=measure.temperature)
-        found |= {
-            f'{part}_dataloader': sections.tested_loader(data, 'test', pipeline),
-            f'{part}_cfg': dict(type='FeatureLoop', bank_dataloader=bank),
-            f'{part}_evaluator': dict(type='KNNAccuracy', **votes),
+        result |= {
+            f'{prefix}_dataloader': sections.tested_loader(data, 'test', pipeline),
+            f'{prefix}_cfg': dict(type='FeatureLoop', bank_dataloader=bank),
+            f'{prefix}_evaluator': dict(type='KNNAccuracy', **votes),
         }
-    return found
+    return result

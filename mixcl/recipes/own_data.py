@@ -90,16 +90,16 @@ def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str
             cfg.data.splits = ConfigDict(train=cfg.data.splits.get('train', {}))
         return ''
     images = source_config(spec, data_root, dict(train_dataloader=dict(dataset=cfg.data.images)), labels)
-    found = survey(images)
-    tested = dict(bank=dict(split='train'), test=dict(split='test')) if found.classes else {}
+    counts = survey(images)
+    tested = dict(bank=dict(split='train'), test=dict(split='test')) if counts.classes else {}
     # One by one: ConfigDict.update would merge them.
     cfg.data.images = ConfigDict(images)
     cfg.data.splits = ConfigDict(train=dict(split='pretrain'), **tested)
-    own = reader(cfg.data.read)
-    others = [step for step in cfg.data.read if step != own] if own in cfg.data.read else []
-    cfg.data.read = [own, *others]  # the steps of images that are no files, such as digits, suit these alone
+    own_reader = reader(cfg.data.read)
+    others = [step for step in cfg.data.read if step != own_reader] if own_reader in cfg.data.read else []
+    cfg.data.read = [own_reader, *others]  # the steps of images that are no files, such as digits, suit these alone
     cfg.data.resize, cfg.data.files = cfg.data.size * 256 // 224, True
-    return f'{spec}: {found}'
+    return f'{spec}: {counts}'
 
 
 def use_data_root(cfg: Config, root: str) -> None:

@@ -19,13 +19,13 @@ def views_of(recipe: Recipe) -> dict[str, View]:
     data, pair = recipe.data, pair_settings(recipe.views)
     for name in data.views:
         typed(View, _said(data.views, name, 'data.views'), f'data.views.{name}')
-    found = {}
+    result = {}
     for name in (name for name, view in recipe.views.items() if name not in (*NO_VIEWS, *pair) and view is not None):
         said = [_said(views, each) for views in (recipe.views, data.views) for each in ('all', name)]
-        found[name] = typed(View, dict(size=data.size) | said[0] | said[1] | said[2] | said[3], f'views.{name}')
-    if not found:
+        result[name] = typed(View, dict(size=data.size) | said[0] | said[1] | said[2] | said[3], f'views.{name}')
+    if not result:
         raise UserError('views names no view of an image; write views=dict(view1=dict(...), view2=dict(...))')
-    return found
+    return result
 
 
 def _said(views: Mapping[str, Any], name: str, place: str = 'views') -> dict[str, Any]:
@@ -109,18 +109,18 @@ def centred(
     return [*map(dict, read), edge, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(PACK)]
 
 
-def named(given: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[dict]:
+def named(chosen: Sequence[Step], steps: Mapping[str, dict], place: str) -> list[dict]:
     """Return the configs of transforms that are given by name or as they are; raises UserError for an unknown name."""
-    found = []
-    for step in given:
+    configs = []
+    for step in chosen:
         if isinstance(step, str) and step not in steps:
             hint = suggested(step, steps) if steps else ": let the file inherit from 'mixcl::_base_/runtime.py'"
             raise UserError(f'{place} names {step!r}, which is none of the steps{hint}')
         config = steps[step] if isinstance(step, str) else step
         if not isinstance(config, Mapping) or 'type' not in config:
             raise UserError(f'{place} has {config!r}, which is no dict with a type')
-        found.append(dict(config))
-    return found
+        configs.append(dict(config))
+    return configs
 
 
 def _crop(crop: Mapping[str, Any], view: View | EvaluatedView) -> dict[str, Any]:

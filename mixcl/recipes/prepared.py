@@ -148,11 +148,11 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
     merge(cfg, early)  # parts are built, and hooks of the method added, while sections are made
     import_modules(cfg)
     override_facts(cfg, facts if not options.fit else {})  # as if the file said so
-    intended, found = cfg.get('batch'), None
+    intended, found_images = cfg.get('batch'), None
     if options.fit and options.backbone:
         use_recipe_of(cfg, options.backbone)
     if options.data:
-        found = use_data(cfg, options.data, options.data_root, options.labels)
+        found_images = use_data(cfg, options.data, options.data_root, options.labels)
         override_facts(cfg, {key: value for key, value in facts.items() if key.startswith('data.')})
     elif options.data_root:
         use_data_root(cfg, options.data_root)
@@ -175,8 +175,8 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
         result.optim_wrapper.optimizer.lr = options.lr
     merge(result, sections)
     result.recipe_batch = intended  # a run fitted to few images has another
-    if found:
-        result.found_images = found
+    if found_images:
+        result.found_images = found_images
     return result
 
 

@@ -68,16 +68,16 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
         UserError: if there is no such file, or it says nothing about data.
     """
     path = data_file(name, folder)
-    found = read_config(path)
-    if not isinstance(found.get('data'), dict):
+    facts = read_config(path)
+    if not isinstance(facts.get('data'), dict):
         raise UserError(f'data={name!r}: {path} says nothing about data')
-    protocols = (found.get('evaluated') or {}).get('protocols')
+    protocols = (facts.get('evaluated') or {}).get('protocols')
     if protocols and 'protocol' not in cfg:
         raise UserError(f'data={name!r} is for evaluations by {", ".join(protocols)} alone; pretrain on other images')
-    cfg.data = found.data
-    cfg.steps = {**(cfg.get('steps') or {}), **(found.get('steps') or {})}
-    for name in {'measure', 'evaluated'} & found.keys():
-        cfg[name] = found[name]
+    cfg.data = facts.data
+    cfg.steps = {**(cfg.get('steps') or {}), **(facts.get('steps') or {})}
+    for name in {'measure', 'evaluated'} & facts.keys():
+        cfg[name] = facts[name]
 
 
 def is_data_set(name: str) -> bool:

@@ -36,12 +36,12 @@ class RecipeRow:
     def is_for(self, names: set[str], backbone: str | None, family: str, data: set[str]) -> bool:
         """Whether the row is for one of these names, a backbone (by name and family) and a data set (by its names)."""
         columns = ((self.names, names), (self.backbone, {backbone}), (self.family, {family}), (self.data, data))
-        return all(is_for_one(words, found) for words, found in columns)
+        return all(is_for_one(words, given) for words, given in columns)
 
 
-def is_for_one(words: str, found: set) -> bool:
-    """Whether one of the words is in ``found``; no words stand for all."""
-    return not words or bool(found & set(words.split()))
+def is_for_one(words: str, names: set) -> bool:
+    """Whether one of the words is among the names; no words stand for all."""
+    return not words or bool(names & set(words.split()))
 
 
 CIFAR = 'cifar10'  # and CIFAR-100, which is like it
@@ -156,14 +156,14 @@ def data_of_name(config_name: str) -> str:
 
 
 def find_recipe(
-    protocol: str, data: set[str], config_name: str | None, family: str, asked: str | None = None
+    protocol: str, data: set[str], config_name: str | None, family: str, recipe_name: str | None = None
 ) -> RecipeRow | None:
     """Find the recipe for a pretraining, whose name tells method, host and backbone; None if there is none.
 
-    ``data`` has the names of the data set and of the one that it is ``like``; ``asked`` is the name from ``--recipe``.
+    ``data`` has the names of the data set and of the one that it is ``like``; ``recipe_name`` is that of ``--recipe``.
     """
     backbone, methods = parts_of_name(config_name)
-    names = {asked} if asked else {'*', *methods}
+    names = {recipe_name} if recipe_name else {'*', *methods}
     return next((row for row in TABLE[protocol] if row.is_for(names, backbone, family, data)), None)
 
 

@@ -8,12 +8,14 @@ from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.checking import found_type
 from mixcl.recipes.facts import Data, Optimizer, Schedule
+from mixcl.recipes.typed import with_type
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 
-PER = 256
-"""Images per step that learning rates of recipes are for."""
+BATCH_OF_LR = 256
+"""Images per step that the learning rates of recipes are for."""
 
 EVALUATED_AT_ONCE = 256
+"""Batch of each process that only encodes images."""
 
 SPARED: dict[str, dict[str, Any]] = dict(
     none=dict(custom_keys={}),  # frozen parameters are left out
@@ -23,6 +25,7 @@ SPARED: dict[str, dict[str, Any]] = dict(
         custom_keys={f'.{name}': dict(decay_mult=0.0) for name in ('cls_token', 'reg_token', 'pos_embed')},
     ),
 )
+"""``paramwise_cfg`` by what weight decay spares: see ``spare`` of :class:`~mixcl.recipes.facts.Optimizer`."""
 
 
 class Shared(NamedTuple):
@@ -60,9 +63,7 @@ def shared(batch: int, processes: int, most: int, accumulates: bool) -> Shared:
 
 def class_of(part: Any, place: str) -> Any:
     """Return the class or function that a part names; raises UserError, with a similar name, if there is none."""
-    if not isinstance(part, Mapping) or 'type' not in part:
-        raise UserError(f'{place}={part!r} must be a dict with a type')
-    return found_type(part['type'], place)
+    return found_type(with_type(part, place)['type'], place)
 
 
 def sized(backbone: Mapping[str, Any], size: int) -> dict[str, Any]:
@@ -112,17 +113,17 @@ def wrapper(optimizer: Optimizer, batch: Shared) -> dict[str, Any]:
     decay = optimizer.weight_decay
     start = decay if isinstance(decay, int | float) else decay[0]
     rule = SPARED[optimizer.spare]
-    found: dict[str, Any] = dict(type='OptimWrapper', constructor='FewGroupsConstructor', paramwise_cfg=rule)
+    section: dict[str, Any] = dict(type='OptimWrapper', constructor='FewGroupsConstructor', paramwise_cfg=rule)
     if optimizer.layer_decay is not None:
-        found['constructor'] = 'LayerDecayConstructor'
-        found['paramwise_cfg'] = dict(rule, layer_decay_rate=optimizer.layer_decay)
-    rate = optimizer.lr * batch.images / PER
-    found['optimizer'] = dict(type=optimizer.type, lr=rate, weight_decay=start, **optimizer.settings)
+        section['constructor'] = 'LayerDecayConstructor'
+        section['paramwise_cfg'] = dict(rule, layer_decay_rate=optimizer.layer_decay)
+    rate = optimizer.lr * batch.images / BATCH_OF_LR
+    section['optimizer'] = dict(type=optimizer.type, lr=rate, weight_decay=start, **optimizer.settings)
     if optimizer.clip is not None:
-        found['clip_grad'] = dict(max_norm=optimizer.clip)
+        section['clip_grad'] = dict(max_norm=optimizer.clip)
     if batch.accumulated > 1:
-        found['accumulative_counts'] = batch.accumulated
-    return found
+        section['accumulative_counts'] = batch.accumulated
+    return section
 
 
 def schedules(schedule: Schedule, optimizer: Optimizer) -> list[dict[str, Any]]:
@@ -131,15 +132,15 @@ def schedules(schedule: Schedule, optimizer: Optimizer) -> list[dict[str, Any]]:
     if kind is None:
         raise UserError(f'schedule.type={schedule.type!r} is the name of no schedule')
     by_step = dict(by_epoch=True, convert_to_iter_based=True)
-    settings, found = dict(schedule.settings), []
+    settings, result = dict(schedule.settings), []
     if 'warmup' in keywords_of(kind):
         settings['warmup'] = schedule.warmup
     elif schedule.warmup:
         start = {name: settings.pop(name) for name in ('start_factor',) if name in settings}
-        found.append(dict(type='LinearLR', end=schedule.warmup, **by_step, **start))
+        result.append(dict(type='LinearLR', end=schedule.warmup, **by_step, **start))
     unit = by_step if schedule.per == 'step' else dict(by_epoch=True)
-    found.append(dict(type=schedule.type, **settings, **unit))
+    result.append(dict(type=schedule.type, **settings, **unit))
     if not isinstance(optimizer.weight_decay, int | float):
         first, last = optimizer.weight_decay
-        found.append(dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=last / first, **by_step))
-    return found
+        result.append(dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=last / first, **by_step))
+    return result

@@ -9,8 +9,8 @@ BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4
 DEPTH = 2
 WIDTH = 256
-STEPS = 20
-EPOCHS = 2
+SMOKE_STEPS = 20
+SMOKE_EPOCHS = 2
 
 
 def shrink_to_smoke(cfg: Config, processes: int = 1) -> None:
@@ -26,17 +26,17 @@ def shrink_to_smoke(cfg: Config, processes: int = 1) -> None:
     size = PATCHES_PER_SIDE * cut if cut else data.size // (4 if min(sizes) > 128 else 2)
     scale_sizes(cfg, size / data.size, patch or 1)
     channels = cfg.model.backbone.get('in_channels', 3)
-    numbers = dict(train=BATCH_SIZE * STEPS // EPOCHS * processes, bank=80)
+    numbers = dict(train=BATCH_SIZE * SMOKE_STEPS // SMOKE_EPOCHS * processes, bank=80)
     if 'test' in data.splits:
         numbers['test'] = 40
     # One by one: ConfigDict.update would merge them.
     data.images = ConfigDict(type='SyntheticImages', image_size=64, channels=channels)
     data.splits = ConfigDict({name: dict(num_images=number) for name, number in numbers.items()})
     data.share, data.workers = None, 0
-    cfg.batch, cfg.at_once, cfg.measure = BATCH_SIZE * processes, BATCH_SIZE, dict(every=EPOCHS)
-    cfg.schedule.update(epochs=EPOCHS, warmup=min(cfg.schedule.get('warmup', 0), 1))
+    cfg.batch, cfg.at_once, cfg.measure = BATCH_SIZE * processes, BATCH_SIZE, dict(every=SMOKE_EPOCHS)
+    cfg.schedule.update(epochs=SMOKE_EPOCHS, warmup=min(cfg.schedule.get('warmup', 0), 1))
     if cfg.default_hooks.get('logger'):
-        cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
+        cfg.default_hooks.logger.interval = SMOKE_STEPS // SMOKE_EPOCHS // 2
 
 
 def _shrink_model(model: ConfigDict) -> None:

@@ -72,22 +72,22 @@ class Subject:
         """Return a part of the config; unless the user named the config, it must be one that any file may have."""
         return part if self.named else checked_part(part, registry, self.checkpoint, place)
 
-    def encoders_for(self, asked: str | None, of_protocol: str | None = None) -> list[str]:
-        """List the encoders asked for ('online', 'target' or 'all'), else that of the protocol; see :meth:`side`."""
-        if asked == 'all' and self.encoders:
+    def encoders_for(self, option: str | None, of_protocol: str | None = None) -> list[str]:
+        """List the encoders of the option ('online', 'target', 'all'), else that of the protocol; see :meth:`side`."""
+        if option == 'all' and self.encoders:
             return list(self.encoders)
-        return [self.side(asked, of_protocol)]
+        return [self.side(option, of_protocol)]
 
-    def side(self, asked: str | None = None, of_protocol: str | None = None) -> str:
-        """Return the encoder asked for, 'online' or 'target', else the protocol's; outside of protocols the default."""
-        if asked is None or not self.encoders:
+    def side(self, option: str | None = None, of_protocol: str | None = None) -> str:
+        """Return the encoder of the option, 'online' or 'target', else the protocol's, else the default."""
+        if option is None or not self.encoders:
             return default_encoder(self.config_name, self.backbone, [*self.encoders], of_protocol)
-        if asked not in self.encoders:
+        if option not in self.encoders:
             raise UserError(
-                f'`encoder={asked}`: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
+                f'`encoder={option}`: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
                 'option out'
             )
-        return asked
+        return option
 
     def settings(self, feature: str = 'Output') -> dict[str, Any]:
         """Return the config of the model that :meth:`encoder` builds."""
@@ -100,12 +100,12 @@ class Subject:
         found = dict(backbone=self.backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessors[0]))
         return self.checked(dict(type='FrozenEncoder', **found), MODELS, 'model')
 
-    def encoder(self, asked: str | None = None, feature: str = 'Output', seed: int = 0) -> Encoder:
-        """Load the encoder asked for, by default that of :func:`default_encoder`; a random one without a checkpoint.
+    def encoder(self, option: str | None = None, feature: str = 'Output', seed: int = 0) -> Encoder:
+        """Load the encoder of the option, by default of :func:`default_encoder`; a random one without a checkpoint.
 
         See :func:`~mixcl.weights.encoder.load_encoder`, and :mod:`mixcl.evaluation.models` for the features.
         """
-        side, settings = self.side(asked), self.settings(feature)
+        side, settings = self.side(option), self.settings(feature)
         with as_user_error(f'the encoder of {self.named or self.checkpoint}'):
             return load_encoder(settings, self.encoders[side] if self.encoders else None, seed)
 
@@ -141,16 +141,17 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
         UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
             config in the file has parts that only the user's own may have.
     """
-    given = prepared(config) if config else None
-    if given is not None and not (given.get('model') or {}).get('backbone'):
+    own_config = prepared(config) if config else None
+    if own_config is not None and not (own_config.get('model') or {}).get('backbone'):
         raise UserError(f'`config={config}` has no model.backbone; give that of the run (for recipes: `recipe_config`)')
     if checkpoint == RANDOM:
-        return Subject(backbone=backbone_config(given), config=given, named=config)
+        return Subject(backbone=backbone_config(own_config), config=own_config, named=config)
     checkpoint = checkpoint_in(checkpoint)
     content = read_checkpoint(checkpoint)
     encoders, weights = encoders_in(content, checkpoint), weights_of(content, checkpoint)
-    found = Subject(checkpoint, encoders=encoders, config=given or next(iter(encoders.values())).config, named=config)
-    backbone = backbone_config(found.config)
+    trained_with = own_config or next(iter(encoders.values())).config
+    subject = Subject(checkpoint, encoders=encoders, config=trained_with, named=config)
+    backbone = backbone_config(trained_with)
     for name, encoder in encoders.items():
         encoders[name] = replace(encoder, image_shape=encoder.image_shape or image_shape(backbone))
     if backbone is None:
@@ -158,13 +159,13 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
             f'{checkpoint} holds weights without the config they were trained with; name it, or one with the same '
             'model.backbone, by `config=FILE`'
         )
-    backbone, classifier = found.checked(backbone, MODELS, 'backbone'), None
-    if found.config is not None and kind_of(found.config.model) == 'ImageClassifier':
-        parts = {name: part for name, part in found.config.to_dict().items() if name in ('model', 'data_preprocessor')}
-        classifier = Config(found.checked(parts, MODELS, 'config'))
-    if given is None:
+    backbone, classifier = subject.checked(backbone, MODELS, 'backbone'), None
+    if trained_with is not None and kind_of(trained_with.model) == 'ImageClassifier':
+        parts = {name: part for name, part in trained_with.to_dict().items() if name in ('model', 'data_preprocessor')}
+        classifier = Config(subject.checked(parts, MODELS, 'config'))
+    if own_config is None:
         check_size(classifier.model if classifier else backbone, weights, checkpoint)
     head = weights.get('head.fc.weight', ())  # of mmpretrain's linear heads, (classes, channels)
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
-    return replace(found, sha256=digest, backbone=backbone, classifier=classifier, classes=classes)
+    return replace(subject, sha256=digest, backbone=backbone, classifier=classifier, classes=classes)

@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from mixcl.errors import UserError
-from mixcl.ranges import COUNT, NOT_NEGATIVE, PART, Range
+from mixcl.ranges import COUNT, NOT_NEGATIVE, SHARE_ABOVE_ZERO, Range
 
 Kind = TypeVar('Kind')
 
@@ -31,7 +31,7 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(('warmup', 'workers', 'lr'), NOT_NEGATIVE),
     **dict.fromkeys(('neighbours', 'tested'), COUNTS),
     'crop': Range('two shares, the smaller first', lambda pair: len(pair) == 2 and 0 < pair[0] <= pair[1] <= 1),
-    'share': PART,
+    'share': SHARE_ABOVE_ZERO,
     'weight_decay': NUMBER_OR_TWO,
 }
 """Ranges of facts, by their names."""
@@ -82,6 +82,13 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str) -> No
     for key in given:
         if key not in known:
             raise UserError(f'{place} has no {key!r}{suggested(key, known)}')
+
+
+def with_type(part: Any, place: str) -> Mapping[str, Any]:
+    """Return a part of a config that names what it builds; raises UserError for any other."""
+    if not isinstance(part, Mapping) or 'type' not in part:
+        raise UserError(f'{place}={part!r} must be a dict with a type')
+    return part
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -64,13 +64,13 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
         )
     stages = {'before training': replace(pictured, subject=None)}
     stages |= {} if pictured.subject is None else {f'after, {pictured.side} encoder': pictured}
-    found = {
+    values_by_stage = {
         stage: closeness(*features_of_views(model.model, dataset, chosen.tolist(), 'online', pictured.seed))
         for stage, model in stages.items()
     }
     figure = Figure(figsize=(11, 1.55 * QUERIES + 3), layout='constrained')
-    parts: Any = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
-    axes = parts[0].subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
+    halves: Any = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
+    axes = halves[0].subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
     for row, query in zip(axes, queries, strict=False):
         alike = {kind: kinds[kind][query].nonzero().flatten().tolist() for kind in SHOWN}
         keys = [(kind, key) for kind, count in SHOWN.items() for key in alike[kind][:count]]
@@ -80,20 +80,20 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
         crops = training_crops(cfg, samples)
         show(row[0], crops[0][0], 'query')
         for axis, image, (kind, key) in zip(row[1:], crops[1][1:], keys, strict=False):
-            values = ', then '.join(f'{values[query, key]:.2f}' for values in found.values())
+            values = ', then '.join(f'{values[query, key]:.2f}' for values in values_by_stage.values())
             show(axis, image, f'key of {kind}', [values])
             axis.title.set_color(PALETTE[list(SHOWN).index(kind)])
     for axis in axes.flat:
         axis.axis('on' if axis.images else 'off')
-    _draw_means(parts[1].subplots(), kinds, found)
+    _draw_means(halves[1].subplots(), kinds, values_by_stage)
     figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name)}', fontsize=11)
     return finished(figure)
 
 
-def _draw_means(axis: Axes, kinds: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    for number, (stage, values) in enumerate(found.items()):
+def _draw_means(axis: Axes, kinds: dict[str, Tensor], values_by_stage: dict[str, Tensor]) -> None:
+    for number, (stage, values) in enumerate(values_by_stage.items()):
         means = [values[pairs].mean().item() for pairs in kinds.values()]
-        places = [place + (number - (len(found) - 1) / 2) * 0.38 for place in range(len(kinds))]
+        places = [place + (number - (len(values_by_stage) - 1) / 2) * 0.38 for place in range(len(kinds))]
         bars = axis.barh(places, means, 0.36, color=PALETTE[: len(kinds)], alpha=1 if number else 0.45)
         axis.bar_label(bars, [f' {mean:.3f} {stage}' for mean in means], fontsize=7)
     axis.set_yticks(range(len(kinds)), [f'keys of {kind}' for kind in kinds], fontsize=8)

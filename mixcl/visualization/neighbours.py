@@ -48,11 +48,11 @@ def neighbour_figure(
     return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
 
 
-def draw_found(name: str, preprocess: Preprocess, found: Mapping[Path, Sequence[tuple[float, Path]]]) -> Figure:
+def draw_found(name: str, preprocess: Preprocess, nearest: Mapping[Path, Sequence[tuple[float, Path]]]) -> Figure:
     """Draw a row of each query and the files found for it, with cosines and names."""
-    columns = 1 + max(map(len, found.values()))
-    figure = Figure(figsize=(1.25 * columns, 1.62 * len(found) + 0.8), layout='constrained')
-    for axes, (query, rest) in zip(figure.subplots(len(found), columns, squeeze=False), found.items(), strict=True):
+    columns = 1 + max(map(len, nearest.values()))
+    figure = Figure(figsize=(1.25 * columns, 1.62 * len(nearest) + 0.8), layout='constrained')
+    for axes, (query, rest) in zip(figure.subplots(len(nearest), columns, squeeze=False), nearest.items(), strict=True):
         shown = [('query', query), *((f'{cosine:.3f}', path) for cosine, path in rest)]
         for axis in axes:
             bare(axis)

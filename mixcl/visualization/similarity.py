@@ -90,8 +90,8 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     return _draw(pictured.run, found)
 
 
-def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
-    stages: Sequence[list[TermSimilarity]] = list(found.values())
+def _draw(name: str, terms_by_stage: dict[str, list[TermSimilarity]]) -> Figure:
+    stages: Sequence[list[TermSimilarity]] = list(terms_by_stage.values())
     rows, columns = len(stages[0]), 1 + len(stages)
     figure = Figure(figsize=(3.1 * columns + 0.8, 2.9 * rows + 0.7), layout='constrained')
     axes = figure.subplots(rows, columns, squeeze=False)
@@ -99,16 +99,16 @@ def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
     low, high = every.min().item(), every.max().item()
     for row in range(rows):
         queries, _, keys = stages[0][row].name.partition(' to ')
-        wanted = axes[row][0].imshow(stages[0][row].target.numpy(), cmap='cividis', vmin=0, vmax=1)
+        target = axes[row][0].imshow(stages[0][row].target.numpy(), cmap='cividis', vmin=0, vmax=1)
         axes[row][0].set_title(f'{queries} to {keys}: target', fontsize=9)
-        for axis, (stage, terms) in zip(axes[row][1:], found.items(), strict=True):
+        for axis, (stage, terms) in zip(axes[row][1:], terms_by_stage.items(), strict=True):
             cosines = axis.imshow(terms[row].cosines.numpy(), cmap='viridis', vmin=low, vmax=high)
             axis.set_title(f'{stage}\n{terms[row].gap()}', fontsize=9)
         for axis in axes[row]:
             axis.set_xlabel(f'rows of {keys} (keys)', fontsize=7)
             axis.set_ylabel(f'rows of {queries} (queries)', fontsize=7)
             axis.tick_params(labelsize=6)
-    figure.colorbar(wanted, ax=axes[:, 0], location='bottom', shrink=0.8, label='share of the target', aspect=30)
+    figure.colorbar(target, ax=axes[:, 0], location='bottom', shrink=0.8, label='share of the target', aspect=30)
     figure.colorbar(cosines, ax=axes[:, 1:], location='bottom', shrink=0.8, label='cosine similarity', aspect=30)
     figure.suptitle(f'What the loss asks for, and what the encoder gives: {plain(name)}', fontsize=10)
     return finished(figure)

@@ -23,13 +23,13 @@ def backbone_config(config: Config | None) -> dict | None:
 
     For a backbone that is pretrained on masked images, return the config of the same network without masks.
     """
-    found, part = None, None if config is None else config.get('model')
-    while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
-        part = found = part['backbone']
-    if found is None:
+    backbone, model = None, None if config is None else config.get('model')
+    while isinstance(model, ConfigDict) and isinstance(model.get('backbone'), ConfigDict):
+        model = backbone = model['backbone']
+    if backbone is None:
         return None
-    kept = {name: value for name, value in found.to_dict().items() if name not in ONLY_MASKED}
-    return kept | PLAIN.get(kind_of(found), {})
+    kept = {name: value for name, value in backbone.to_dict().items() if name not in ONLY_MASKED}
+    return kept | PLAIN.get(kind_of(backbone), {})
 
 
 def image_shape(backbone: Mapping | None) -> tuple[int, int] | None:

@@ -162,21 +162,21 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
     Raises:
         UserError: if the checkpoint holds no weights.
     """
-    nested = {name: part for name, part in checkpoint.items() if isinstance(part, Mapping)}
-    parts = {f'{name}.': nested[name] for name in ('student', 'teacher') if name in nested}
-    if not parts:
+    nested = {name: value for name, value in checkpoint.items() if isinstance(value, Mapping)}
+    states = {f'{name}.': nested[name] for name in ('student', 'teacher') if name in nested}
+    if not states:
         average = nested.get('state_dict_ema', nested.get('model_ema'))
         last = checkpoint.get('state_dict', nested.get('model'))
-        parts = {'last.': last, 'ema.': average} if last and average else {'': last or average or checkpoint}
-    found: dict[str, Tensor] = {}
-    for part, state in parts.items():
+        states = {'last.': last, 'ema.': average} if last and average else {'': last or average or checkpoint}
+    weights: dict[str, Tensor] = {}
+    for prefix, state in states.items():
         pairs = state.items() if isinstance(state, Mapping) else ()
         if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
             place = next((dotted(place) for place, node in walk(checkpoint) if isinstance(node, Tensor)), '')
             seen = f'; it has tensors such as {place}' if place else ''
             raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict"){seen}')
-        found |= {part + name.replace('_orig_mod.', '').removeprefix('module.'): value for name, value in pairs}
-    return found
+        weights |= {prefix + name.replace('_orig_mod.', '').removeprefix('module.'): value for name, value in pairs}
+    return weights
 
 
 def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:

@@ -65,14 +65,14 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     Raises:
         UserError: if the file cannot be read, holds no weights, or has no such encoder.
     """
-    wanted = (encoder,) if isinstance(encoder, str) else tuple(encoder)
-    found = encoders_in(read_checkpoint(path), path)
-    for name in wanted:
-        if name in found:
-            return found[name]
-    other = next(iter(found.values()))
+    sides = (encoder,) if isinstance(encoder, str) else tuple(encoder)
+    encoders = encoders_in(read_checkpoint(path), path)
+    for name in sides:
+        if name in encoders:
+            return encoders[name]
+    other = next(iter(encoders.values()))
     raise UserError(
-        f'{path} has no {" or ".join(wanted)} encoder (it is of the format of {other.format}; only pretraining '
+        f'{path} has no {" or ".join(sides)} encoder (it is of the format of {other.format}; only pretraining '
         f'checkpoints of methods with an EMA encoder have both); use `encoder={other.encoder}`'
     )
 
@@ -84,14 +84,14 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
         UserError: if the checkpoint holds no weights.
     """
     weights = weights_of(checkpoint, path)
-    kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
+    kind, config, encoders = format_of(weights), stored_config(checkpoint, path), {}
     epochs, beside = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), config_beside(local_file(path))
     backbone = backbone_config(config)
     for encoder in ENCODERS:
         prefix = getattr(kind, encoder)
         chosen = [name for name in weights if prefix is not None and name.startswith(prefix)]
         if chosen:
-            found[encoder] = PretrainedBackbone(
+            encoders[encoder] = PretrainedBackbone(
                 source=str(path),
                 encoder=encoder,
                 state={name.removeprefix(prefix): weights[name] for name in chosen},
@@ -103,7 +103,7 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
                 num_heads=heads_beside(beside),
                 image_shape=image_shape(backbone or {**beside, 'arguments': beside.get('model_args')}),
             )
-    return found
+    return encoders
 
 
 def load_pretrained(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
@@ -132,16 +132,16 @@ def load_pretrained(module: nn.Module, pretrained: PretrainedBackbone, new: Sequ
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
     of_model = module.state_dict()
-    given = pretrained.state if any('.lora_' in name for name in of_model) else merged_updates(pretrained.state)
-    state, unused = renamed_for(of_model, given)
-    said = pretrained.num_heads or heads_in_config(pretrained.backbone)
+    weights = pretrained.state if any('.lora_' in name for name in of_model) else merged_updates(pretrained.state)
+    state, unused = renamed_for(of_model, weights)
+    num_heads = pretrained.num_heads or heads_in_config(pretrained.backbone)
     matched = sum(name in state for name in of_model)
     changes, unclear = adapt(module, state, pretrained.image_shape)
-    lost = inseparable(of_model, given, unused)
-    if reason := '; '.join([*_misfits(of_model, state, lost, new), *unclear, *head_mismatch(module, said)]):
+    lost = inseparable(of_model, weights, unused)
+    if reason := '; '.join([*_misfits(of_model, state, lost, new), *unclear, *head_mismatch(module, num_heads)]):
         if 2 * matched < len(of_model):
-            example = max(given, key=lambda name: name.count('.'))
-            reason += f'; names in the file begin with {", ".join(parts_of(given)[:5])}, such as {example}'
+            example = max(weights, key=lambda name: name.count('.'))
+            reason += f'; names in the file begin with {", ".join(parts_of(weights)[:5])}, such as {example}'
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
             f'backbone of the config, a {type(module).__name__}: {matched} of {len(of_model)} names match; {reason}; '
@@ -154,17 +154,17 @@ def load_pretrained(module: nn.Module, pretrained: PretrainedBackbone, new: Sequ
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
     module.load_state_dict(state, strict=False)
-    usual = None if said else usual_heads(module, pretrained.format)
+    usual = None if num_heads else usual_heads(module, pretrained.format)
     for warning in head_mismatch(module, usual, f'vision transformers of {pretrained.format} usually have'):
         _warn_once(f'{pretrained.source}: {warning}')
-    parts = [
+    summary = [
         f'format: {pretrained.format}',
         f'{matched} tensors loaded',
         f'new: {_listed([name for name in of_model if name not in state and not name.endswith(COUNTER)])}',
         f'left out: {", ".join([*parts_of(unused), *pretrained.rest]) or "none"}',
         *changes,
     ]
-    return '; '.join(parts)
+    return '; '.join(summary)
 
 
 @functools.cache

@@ -191,13 +191,13 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
     scope, _, rest = name.rpartition('.')
     # mmpretrain looks up normalisation layers in its own registry.
     scope = scope or ('mmpretrain' if place.endswith('norm_cfg.type') else registry.scope)
-    asked = registry.root._search_child(scope)
-    while asked is not None:
-        asked.import_from_location()
-        if rest in asked.module_dict:
-            library = str(getattr(asked.module_dict[rest], '__module__', 'functools')).partition('.')[0]
+    searched = registry.root._search_child(scope)
+    while searched is not None:
+        searched.import_from_location()
+        if rest in searched.module_dict:
+            library = str(getattr(searched.module_dict[rest], '__module__', 'functools')).partition('.')[0]
             return library not in LIBRARIES or rest in BUILDABLE.get(library, ())
-        asked = asked.parent
+        searched = searched.parent
     return False
 
 

@@ -260,7 +260,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
         dict(images=300, batch_size=301),
         dict(images=300, batch_size=200, processes=2),
     ):
-        with pytest.raises(UserError, match=r'give no batches of'):
+        with pytest.raises(UserError, match=r'`batch_size=.*` must be from 2 to'):
             fitted(**wrong)
 
 

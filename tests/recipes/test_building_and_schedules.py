@@ -46,6 +46,8 @@ def test_what_a_runner_builds_late_is_built_before_data_are_read(tmp_path: Path)
     )
     for place, value, message in (
         ('custom_hooks', [dict(type='BannerHook', x=1)], r'^custom_hooks\[0\] cannot be built: TypeError'),
+        ('custom_hooks', [dict(x=1)], r"^custom_hooks\[0\]={'x': 1} must be a dict with a type$"),
+        ('param_scheduler', [dict(end=1)], r"^param_scheduler\[0\]={'end': 1} must be a dict with a type$"),
         ('val_evaluator.weight', 1, '^val_evaluator cannot be built: TypeError: .*weight'),
         (
             f'{transform}.interpolate',

@@ -86,3 +86,5 @@ def test_hooks_of_a_method_stay_beside_ones_own_and_may_go() -> None:
     method = ['FrozenPrototypesHook', 'ParameterClipHook']
     assert hooks(custom_hooks=[dict(type='BannerHook')]) == ['BannerHook', *method]
     assert hooks(**{'hooks.clip': None})[-1] == method[0]
+    with pytest.raises(UserError, match=r"^hooks.clpi={'momentum': 0.5}: .* no hook 'clpi',.*; did you mean 'clip'\?$"):
+        hooks(**{'hooks.clpi.momentum': 0.5})

@@ -62,7 +62,7 @@ NOT_DENSE = (JPEG_START, b'\x89PNG', b'GIF', b'BM', b'P')
 
 Image.init()
 KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')
-FORMATS = tuple(name for name in KNOWN if name in Image.OPEN)
+PILLOW_FORMATS = tuple(name for name in KNOWN if name in Image.OPEN)
 """Formats that Pillow may read, if its build can. Not EPS, a program that Pillow gives to Ghostscript to run."""
 
 PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
@@ -117,7 +117,7 @@ def has_transparency(results: Mapping[str, Any]) -> bool:
     with contextlib.suppress(Exception):  # reading an unreadable image says more
         read = results.get('read_bytes')
         with io.BytesIO(read()) if read else open_regular(results['img_path']) as file:
-            return Image.open(file, formats=FORMATS).has_transparency_data
+            return Image.open(file, formats=PILLOW_FORMATS).has_transparency_data
     return False
 
 
@@ -224,7 +224,7 @@ def _header(content: bytes) -> ImageHeader | None:
         plain = bool(chunks) and not transparent and not turned
         return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits, plain, transparent)
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        with Image.open(io.BytesIO(content), formats=PILLOW_FORMATS) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
             upright = image.getexif().get(ExifTags.Base.Orientation, 1) == 1
@@ -275,7 +275,7 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None, b
         kept = [content[at:end] for kind, at, end in chunks if kind not in PNG_TEXTS or _may_turn(content, at)]
         content = PNG_START + b''.join(kept)
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        with Image.open(io.BytesIO(content), formats=PILLOW_FORMATS) as image:
             if header is not None and image.width * image.height > header.width * header.height:
                 raise ValueError(f'{image.width} x {image.height} pixels after a header of {header[0]} x {header[1]}')
             return np.ascontiguousarray(rgb_of(image, background)[..., ::-1])

@@ -17,8 +17,11 @@ from mixcl.datasets.transforms.photometry import Operation
 from mixcl.errors import UserError
 
 Program = list[tuple[Operation, float]]
+"""What the device does to a view, in order, each with its number, such as a factor."""
+
 Drawn = tuple[tuple[int, int, int, int], Program]
 """Box and program of a view."""
+
 GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
 """Weights of blue, green and red."""
 

@@ -16,7 +16,7 @@ from mixcl.datasets.verification import transparency
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.recipes.sections import PER
+from mixcl.recipes.sections import BATCH_OF_LR
 from mixcl.registry import HOOKS
 
 
@@ -69,7 +69,7 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
 def batch_note(cfg: Config, images: int, rate: float) -> str:
     """Return the end of a line on the learning rate: how it follows from the images of a step."""
     if recipe := cfg.get('recipe'):
-        if not math.isclose(rate, recipe.optimizer.lr * images / PER):
+        if not math.isclose(rate, recipe.optimizer.lr * images / BATCH_OF_LR):
             return ', as given'
         base = cfg.get('recipe_batch') or recipe.batch
         if base == images:

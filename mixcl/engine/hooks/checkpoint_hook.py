@@ -69,6 +69,7 @@ class CheckpointHook(EngineCheckpointHook):
                 path.unlink()
 
     def _here(self, path: str) -> str:
+        """Return the path of a file of that name in the folder of this run."""
         return self.file_backend.join_path(self.out_dir, Path(path).name)
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
@@ -88,6 +89,7 @@ class CheckpointHook(EngineCheckpointHook):
         return self.last_ckpt
 
     def after_val(self, runner: Runner) -> None:
+        # The file of this step lacks what was just measured.
         if self._last and self._is_saved(runner):
             self._save_checkpoint_with_step(runner, *self._last)
 

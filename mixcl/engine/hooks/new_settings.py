@@ -29,7 +29,7 @@ class NewSettingsHook(Hook):
                     'checkpoint lies within an epoch: resume one of a whole epoch (epoch_N.pth)'
                 )
             meta.update(epoch=epochs, iter=epochs * steps, steps_per_epoch=steps)
-        if runner.cfg.get('randomness', {}).get('seed') is not None:
+        if runner.cfg.get('randomness', {}).get('seed') is not None:  # which the stored one would replace
             meta['seed'] = runner.seed
         schedules = runner.param_schedulers or []
         _move_on(schedules, meta['iter'], meta['epoch'], steps)

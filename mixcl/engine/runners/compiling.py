@@ -33,21 +33,21 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
         UserError: if there is nothing to compile, or PyTorch cannot compile on this machine.
     """
     target = getattr(getattr(model, 'target', None), 'backbone', None)
-    backbones = [part for part in (getattr(model, 'backbone', None), target) if part is not None]
+    backbones = [backbone for backbone in (getattr(model, 'backbone', None), target) if backbone is not None]
     blocks = [block for backbone in backbones for block in blocks_of(backbone)]
     if not blocks:
         raise UserError(f'`compile` is for the blocks of a backbone, but {type(model).__name__} has none; leave it out')
     check_compiler(next(blocks[0].parameters()).device)
     torch._dynamo.config.recompile_limit = MOST_VERSIONS
     defaults = dict(dynamic=False, options=dict(fallback_random=True))
-    given = dict(settings) if isinstance(settings, dict) else {}
-    if 'mode' in given or given.get('backend', 'inductor') != 'inductor':
+    arguments = dict(settings) if isinstance(settings, dict) else {}
+    if 'mode' in arguments or arguments.get('backend', 'inductor') != 'inductor':
         del defaults['options']  # torch takes either a mode or options
-    for part in (part for backbone in backbones for part in backbone.modules()):
-        if isinstance(part, DropPath):
-            part.drop_prob = float(part.drop_prob)  # mmpretrain's numpy numbers would split the blocks
+    for module in (module for backbone in backbones for module in backbone.modules()):
+        if isinstance(module, DropPath):
+            module.drop_prob = float(module.drop_prob)  # mmpretrain's numpy numbers would split the blocks
     for block in blocks:
-        block.compile(**(defaults | given))
+        block.compile(**(defaults | arguments))
     return len(blocks)
 
 

@@ -67,18 +67,18 @@ class _WatchedIterator(_MultiProcessingDataLoaderIter):
     def _try_get_data(self, *args: Any) -> tuple[bool, Any]:
         _watch_for(os.getpid()).waiting = self
         try:
-            found = super()._try_get_data(*args)
+            received = super()._try_get_data(*args)
         except Exception:
             if not self.stuck:
                 raise
-            found = False, None  # the watch has killed a worker
+            received = False, None  # the watch has killed a worker
         if self.stuck:
             kill_workers()
             raise NoBatch(self.stuck)
-        if found[0]:
+        if received[0]:
             self.batches += 1
             _watch_for(os.getpid()).waiting = None
-        return found
+        return received
 
 
 class _Watch(threading.Thread):

@@ -21,21 +21,21 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
     Raises:
         UserError: if they are to be kept, or the run starts from one of those to be removed.
     """
-    found, source, folder = checkpoints_in(cfg.work_dir), cfg.get('load_from'), Path(cfg.work_dir).resolve()
+    checkpoints, source, folder = checkpoints_in(cfg.work_dir), cfg.get('load_from'), Path(cfg.work_dir).resolve()
     nodes = [node for _, node in walk(cfg.to_dict()) if isinstance(node, Mapping)]
     kinds = ('PretrainedBackboneHook', 'Pretrained')
     taken = [source, *(node.get('checkpoint') for node in nodes if kind_of(node) in kinds)]
     inside = [file for file in taken if file and folder in _places(file)]
     continued = cfg.get('resume') and (not source or source in inside)
-    if found and overwrite and (inside or continued):
+    if checkpoints and overwrite and (inside or continued):
         raise UserError(
-            f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from {[*inside, *found][0]}: '
-            'choose another folder for this one'
+            f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from '
+            f'{[*inside, *checkpoints][0]}: choose another folder for this one'
         )
-    if found and not overwrite and not continued:
+    if checkpoints and not overwrite and not continued:
         raise UserError(
-            f'{cfg.work_dir} holds {len(found)} checkpoint(s) of another run, such as {found[-1].name}: continue that '
-            'run with `resume` alone, choose another folder, or remove its checkpoints with `overwrite`'
+            f'{cfg.work_dir} holds {len(checkpoints)} checkpoint(s) of another run, such as {checkpoints[-1].name}: '
+            'continue that run with `resume` alone, choose another folder, or remove its checkpoints with `overwrite`'
         )
 
 

@@ -68,24 +68,24 @@ def few_label_answers(
     train, test = (normalize(features.cpu().double(), dim=1) for features in (bank, queries))
     mean, deviation = mean_and_deviation(train)
     train, test = (train - mean) / deviation, (test - mean) / deviation
-    directions, asked = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
+    bank_directions, query_directions = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
     answers: dict[tuple[int, str], list[Tensor]] = {(shot, measure): [] for shot in shots for measure in MEASURES}
     for draw in progress(range(draws), 'draws of few labels', draws, 'draws'):
         chosen = draw_labelled(bank_labels, max(shots), seed, draw)
         for shot in shots:
             rows = chosen[:, :shot].flatten()
-            means = normalize(directions[chosen[:, :shot]].mean(dim=1), dim=1)
-            answers[shot, 'means'].append(bank_labels[chosen[:, 0]][(asked @ means.T).argmax(dim=1)])
+            means = normalize(bank_directions[chosen[:, :shot]].mean(dim=1), dim=1)
+            answers[shot, 'means'].append(bank_labels[chosen[:, 0]][(query_directions @ means.T).argmax(dim=1)])
             answers[shot, 'logistic'].append(_regression(train[rows], bank_labels[rows], test))
     return {name: torch.stack(parts) for name, parts in answers.items()}
 
 
-def _check_counts(labels: Tensor, least: int) -> None:
+def _check_counts(labels: Tensor, needed: int) -> None:
     classes, counts = labels.unique(return_counts=True)
     fewest = int(counts.argmin())
-    if len(classes) < 2 or counts[fewest] < least:
+    if len(classes) < 2 or counts[fewest] < needed:
         raise UserError(
-            f'few labels: two or more classes need {least} images each, but of {len(classes)} class(es) class '
+            f'few labels: two or more classes need {needed} images each, but of {len(classes)} class(es) class '
             f'{int(classes[fewest])} has {int(counts[fewest])}: ask for fewer, by `cfg_options` '
             'few_labels.test_evaluator.shots=[1,2]'
         )

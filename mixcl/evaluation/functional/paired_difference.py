@@ -30,7 +30,7 @@ class Difference(NamedTuple):
         return f'{self.mean:+.1f}{interval} {self.verdict}'
 
 
-def difference(own: Sequence[np.ndarray], host: Sequence[np.ndarray]) -> Difference:
+def difference(method: Sequence[np.ndarray], host: Sequence[np.ndarray]) -> Difference:
     """Compare two methods by how correctly they classified each image with the same seeds, in order.
 
     The variance of the mean difference is the sum of that of seeds, s^2 / n, and that of the choice of test images and
@@ -38,11 +38,11 @@ def difference(own: Sequence[np.ndarray], host: Sequence[np.ndarray]) -> Differe
     the number of draws, the first ones count.
 
     Args:
-        own, host: (draws, images) in [0, 1] for each seed; (1, 1) if only an accuracy is known.
+        method, host: (draws, images) in [0, 1] for each seed; (1, 1) if only an accuracy is known.
     """
     from scipy.stats import t  # importing it takes a second
 
-    pairs = list(zip(own, host, strict=True))
+    pairs = list(zip(method, host, strict=True))
     draws = min(len(rows) for pair in pairs for rows in pair)
     apart = np.stack([100 * (one[:draws].astype(float) - other[:draws]) for one, other in pairs])
     by_seed = apart.mean(axis=(1, 2))

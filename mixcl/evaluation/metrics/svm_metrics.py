@@ -62,14 +62,14 @@ class VOCSVM(CheckedMetric):
         """Run :meth:`tested` for each of the keys, whose last number is that of a class."""
         bank, bank_labels, queries, labels = sets
         features = normalise(bank), normalise(queries)
-        known, asked = bank_labels.T.cpu().numpy(), labels.T.cpu().numpy()
-        found = Parallel(n_jobs=self.jobs, return_as='generator')(
-            delayed(self.tested)(*features, known[key[-1]], asked[key[-1]], key) for key in keys
+        train_labels, test_labels = bank_labels.T.cpu().numpy(), labels.T.cpu().numpy()
+        results = Parallel(n_jobs=self.jobs, return_as='generator')(
+            delayed(self.tested)(*features, train_labels[key[-1]], test_labels[key[-1]], key) for key in keys
         )
-        return list(progress(found, 'SVMs', len(keys), 'SVMs'))
+        return list(progress(results, 'SVMs', len(keys), 'SVMs'))
 
-    def tested(self, train: np.ndarray, test: np.ndarray, label: np.ndarray, asked: np.ndarray, key: tuple) -> Any:
-        """Compute the average precision of a class from features (N, D) and (M, D) and its labels (N,) and (M,)."""
+    def tested(self, train: np.ndarray, test: np.ndarray, known: np.ndarray, truth: np.ndarray, key: tuple) -> Any:
+        """Compute the average precision of a class from features (N, D) and (M, D), and labels (N,) and (M,)."""
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
         search = GridSearchCV(
@@ -78,8 +78,8 @@ class VOCSVM(CheckedMetric):
             scoring='average_precision',
             cv=StratifiedKFold(FOLDS),
         )
-        kept = asked != 0
-        return average_precision(fit(search, train, label).decision_function(test[kept]), asked[kept] == 1)
+        kept = truth != 0
+        return average_precision(fit(search, train, known).decision_function(test[kept]), truth[kept] == 1)
 
 
 @METRICS.register_module()
@@ -113,15 +113,15 @@ class VOCLowShot(VOCSVM):
         means = {f'lowshot{shot}_map': float(values.mean()) for shot, values in zip(self.shots, best, strict=True)}
         return means | {f'lowshot{k}_map_std': float(found.std()) for k, found in zip(self.shots, best, strict=True)}
 
-    def tested(self, train: np.ndarray, test: np.ndarray, label: np.ndarray, asked: np.ndarray, key: tuple) -> Any:
+    def tested(self, train: np.ndarray, test: np.ndarray, known: np.ndarray, truth: np.ndarray, key: tuple) -> Any:
         """Compute the average precisions after training on one sample, one per cost; the key is (k, sample, class)."""
-        chosen = draw(label, key[0], self.seed, 'low-shot', *key)
-        fitted = [fit(new_classifier(cost, self.seed), train[chosen], label[chosen]) for cost in self.costs]
-        kept = asked != 0
+        chosen = draw(known, key[0], self.seed, 'low-shot', *key)
+        fitted = [fit(new_classifier(cost, self.seed), train[chosen], known[chosen]) for cost in self.costs]
+        kept = truth != 0
         # One product for all costs: the test features are read once.
         scores = np.concatenate([classifier.coef_ for classifier in fitted]) @ test.T
         scores += np.stack([classifier.intercept_ for classifier in fitted])
-        return [average_precision(score[kept], asked[kept] == 1) for score in scores]
+        return [average_precision(score[kept], truth[kept] == 1) for score in scores]
 
 
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:

@@ -32,7 +32,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     """
     use_background_of(cfg, source)
     holder = holder_of_backbone(cfg.model)
-    own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
+    of_recipe, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     replaced = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
     new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in replaced}
@@ -41,18 +41,18 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     for _, part in walk(new):
         if isinstance(part, dict) and 'img_size' in part:
             part['img_size'] = size
-    new |= {key: own[key] for key in replaced & own.keys() & keywords_of(kind).keys()}
+    new |= {key: of_recipe[key] for key in replaced & of_recipe.keys() & keywords_of(kind).keys()}
     from mmpretrain.models import ResNet  # here, once mixcl.quiet_imports has prepared mmpretrain
 
     if isinstance(kind, type) and issubclass(kind, ResNet):
-        norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')
+        norm, wanted = new.get('norm_cfg') or dict(type='BN'), (of_recipe.get('norm_cfg') or {}).get('type')
         if norm['type'] in BATCH_NORMS and wanted in BATCH_NORMS:
             new['norm_cfg'] = {**norm, 'type': wanted}
     holder['backbone'] = ConfigDict(new)
     if source is not None and cfg.get('statistics', 'pretraining') == 'pretraining':
-        given: Mapping = next(iter(preprocessors_of(source)), {})
-        cfg.data.update({key: given[key] for key in ('mean', 'std') if given.get(key) is not None})
-        if given.get('to_rgb') is False and len(cfg.data.mean) == 3:
+        normalisation: Mapping = next(iter(preprocessors_of(source)), {})
+        cfg.data.update({key: normalisation[key] for key in ('mean', 'std') if normalisation.get(key) is not None})
+        if normalisation.get('to_rgb') is False and len(cfg.data.mean) == 3:
             cfg.data_preprocessor = dict(to_rgb=False)
 
 

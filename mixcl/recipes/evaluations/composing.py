@@ -28,7 +28,7 @@ from mixcl.recipes.subject import Subject
 from mixcl.recipes.typed import typed
 from mixcl.shipped import shipped
 
-STEPS = 8
+LEAST_STEPS_PER_EPOCH = 8
 """Minimum number of steps in an epoch of the user's own images; with fewer images, batches are smaller."""
 
 
@@ -36,32 +36,32 @@ def composed(
     subject: Subject,
     protocol: str,
     data: str,
-    own: tuple[Path, Config] | None,
-    asked: str | None,
+    own_recipe: tuple[Path, Config] | None,
+    recipe_name: str | None,
     root: str | None,
     overrides: Mapping[str, Any],
 ) -> tuple[Path, Config, bool]:
-    """Return a recipe's path, its facts with data set and backbone, and whether it is the one that ``asked`` names.
+    """Return a recipe's path, its facts with data set and backbone, and whether it is the one of ``recipe_name``.
 
-    ``own`` is the user's own recipe, with its path; it may bring its images. What depends on the images follows
+    ``own_recipe`` may bring its images. What depends on the images follows
     ``overrides`` of their facts.
     """
-    if own and 'data' in own[1]:
-        facts = copy.deepcopy(own[1])
-        use_images(facts, checked_images(own[1], str(own[0])), protocol)
+    if own_recipe and 'data' in own_recipe[1]:
+        facts = copy.deepcopy(own_recipe[1])
+        use_images(facts, checked_images(own_recipe[1], str(own_recipe[0])), protocol)
         if subject.backbone is not None and protocol != 'robustness':
             put_backbone(facts, subject.backbone, subject.config)
-        return own[0], facts, False
+        return own_recipe[0], facts, False
     images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
     backbone = subject.backbone or images.evaluated.backbone
     if backbone is None:
         raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
     family, names, name = family_of(backbone), {data, images.evaluated.like}, subject.config_name
-    found = find_recipe(protocol, names, name, family, asked) if asked and not own else None
-    if own:
-        path, facts, variant, percent = own[0], copy.deepcopy(own[1]), {}, None
+    named_row = find_recipe(protocol, names, name, family, recipe_name) if recipe_name and not own_recipe else None
+    if own_recipe:
+        path, facts, variant, percent = own_recipe[0], copy.deepcopy(own_recipe[1]), {}, None
     else:
-        row = found or find_recipe(protocol, names, name, family)
+        row = named_row or find_recipe(protocol, names, name, family)
         assert row is not None  # the last row of every protocol is for anything
         path, percent = shipped('configs') / f'evaluation/recipes/{row.config}.py', row.percent
         facts = read_config(path)
@@ -76,7 +76,7 @@ def composed(
     facts.config_name = f'evaluation/{protocol}/{parts_of_name(name)[0] or "any"}_{short_name(data)}_{path.stem}'
     if protocol != 'robustness':
         put_backbone(facts, backbone, subject.config)
-    return path, facts, found is not None
+    return path, facts, named_row is not None
 
 
 def is_own(data: str) -> bool:
@@ -119,8 +119,8 @@ def checked_images(config: Config, name: str) -> Config:
 def read_own_data(spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None) -> Config:
     """Return the facts of the user's own images, and two more.
 
-    ``labelled`` is the number of images to learn from, ``found`` says which ones. Images have the size of those in
-    pretraining, if known. Paths of a list are relative to ``data_root``.
+    ``labelled`` is the number of images to learn from, ``counts`` says how many images of which part
+    there are. Images have the size of those in pretraining, if known. Paths of a list are relative to ``data_root``.
 
     Raises:
         UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
@@ -129,15 +129,15 @@ def read_own_data(spec: str, protocol: str, pretraining: Config | None, data_roo
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by `data`')
     facts = read_config(data_file('folder'))
     images = source_config(spec, data_root if spec.startswith('list:') else None, pretraining)
-    found = survey(images)
-    if not found.classes:
-        raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {found}; see docs/your_images.md')
+    counts = survey(images)
+    if not counts.classes:
+        raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {counts}; see docs/your_images.md')
     # One by one: ConfigDict.update would merge them.
     facts.data.images = ConfigDict(images)
     facts.data.splits = ConfigDict(train=dict(split='train'), test=dict(split='test'))
     facts.data.read = [reader_of(pretraining or {})]
-    facts.evaluated.classes, facts.labelled = len(found.classes), found.train
-    facts.found = f'{found.train} to learn from, {found.test} to test on ({found.digest})'
+    facts.evaluated.classes, facts.labelled = len(counts.classes), counts.train
+    facts.counts = f'{counts.train} to learn from, {counts.test} to test on ({counts.digest})'
     if kind_of(facts.data.read[0]) != 'LoadImage':  # most steps of classifiers' views are for colours
         facts.evaluated.views = ConfigDict()
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
@@ -188,10 +188,10 @@ def fit_to_own_images(cfg: Config, data: Config) -> None:
     Few images make batches smaller, and SGD's learning rate with them. The protocol notes its images, so that results
     of others are not taken for theirs.
     """
-    cfg.protocol.images = data.found
+    cfg.protocol.images = data.counts
     images, batch = data.labelled * (cfg.protocol.get('share') or 1), cfg.get('batch')
-    if batch and images < STEPS * batch:
-        cfg.batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
+    if batch and images < LEAST_STEPS_PER_EPOCH * batch:
+        cfg.batch = max(2, 2 ** (int(images / LEAST_STEPS_PER_EPOCH).bit_length() - 1))
         # Adam's steps are as long as the rate, whatever the batch. With few images, smaller steps would teach nothing.
         if 'Adam' in cfg.optimizer.type:
             cfg.optimizer.lr *= batch / cfg.batch

@@ -93,55 +93,55 @@ def planned(
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
             fit, or a classifier that is neither given nor trained.
     """
-    own, roots = _by_protocol(own_configs), roots or {}
-    wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
+    recipes, roots = _by_protocol(own_configs), roots or {}
+    pairs = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
     changes = {protocol: _overrides_of(protocol, overrides or {}) for protocol in protocols}
     prefixes = {key.partition('.')[0] for key in overrides or {} if key.startswith(PREFIXES)}
-    _check_asked(subject, wanted, {*own, *roots, *prefixes})
+    _check_names(subject, pairs, {*recipes, *roots, *prefixes})
     starts = [
-        composed(subject, protocol, name, own.get(protocol), recipe, roots.get(name), changes[protocol])
-        for protocol, name in wanted
+        composed(subject, protocol, name, recipes.get(protocol), recipe, roots.get(name), changes[protocol])
+        for protocol, name in pairs
     ]
-    if recipe and not any(is_asked for *_, is_asked in starts):
+    if recipe and not any(is_named for *_, is_named in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
             f'`recipe={recipe}`: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
             f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own by `recipe_config`'
         )
     evaluations: list[Evaluation] = []
-    for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
+    for (protocol, name), (path, start, _) in zip(pairs, starts, strict=True):
         finetuned: dict[str, Evaluation] = {}  # runs whose classifiers are tested
         if protocol == 'robustness' and subject.classes is None:
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
-        for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder')):
+        for side in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder')):
             facts = copy.deepcopy(start)
-            facts.protocol.setdefault('encoder', each)
+            facts.protocol.setdefault('encoder', side)
             _apply_options(facts, changes[protocol], roots.get(name), path)
             if amp and 'schedule' in facts:
                 facts.setdefault('optim_wrapper', ConfigDict())
                 use_mixed_precision(facts)
             if protocol == 'robustness':
-                tuned = finetuned.get(each)
+                tuned = finetuned.get(side)
                 put_classifier(facts, subject, tuned and tuned.cfg)
                 if tuned:  # another recipe of fine-tuning gives another result, though the test is the same
                     facts.protocol.update(classifier=tuned.name, recipe=tuned.cfg.protocol.get('recipe'))
             cfg = made(facts, processes)
             check_config(cfg)
-            _check(cfg, facts, protocol, subject, each)
+            _check(cfg, facts, protocol, subject, side)
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
-            evaluations.append(Evaluation(protocol, name, each, path, read_only(cfg), facts, changes[protocol]))
+            evaluations.append(Evaluation(protocol, name, side, path, read_only(cfg), facts, changes[protocol]))
     return evaluations
 
 
-def _check_asked(subject: Subject, wanted: Sequence[tuple[str, str]], given: set[str]) -> None:
+def _check_names(subject: Subject, pairs: Sequence[tuple[str, str]], named: set[str]) -> None:
     """Refuse options for protocols and data sets that are not evaluated, and weights where none are taken."""
-    if subject.encoders and any(protocol == 'supervised' for protocol, _ in wanted):
+    if subject.encoders and any(protocol == 'supervised' for protocol, _ in pairs):
         raise UserError(
             f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
             'or choose finetune'
         )
-    if unused := given.difference(*wanted):
+    if unused := named.difference(*pairs):
         raise UserError(
             f'`recipe_config`, `data_root` or `cfg_options` is given for {", ".join(sorted(unused))}, which this call '
             'does not evaluate; leave it out, or add it to `protocols`'
@@ -156,12 +156,13 @@ def _overrides_of(protocol: str, overrides: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
-    found: dict[str, tuple[Path, Config]] = {}
+    """Read the user's own recipes, by the protocol that each names."""
+    recipes: dict[str, tuple[Path, Config]] = {}
     for path in paths:
         cfg = read_config(path)
         protocol = cfg.get('protocol')
         name = protocol.get('name') if isinstance(protocol, Mapping) else None
-        if name not in PROTOCOLS or name in found:
+        if name not in PROTOCOLS or name in recipes:
             raise UserError(
                 f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
             )
@@ -170,8 +171,8 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
                 f'`recipe_config={path}` says no facts, or no model: let it inherit from a recipe of mixcl, such as '
                 "_base_ = 'mixcl::evaluation/recipes/linear/moco.py'"
             )
-        found[name] = Path(path), cfg
-    return found
+        recipes[name] = Path(path), cfg
+    return recipes
 
 
 TRAINED = ('train_', 'val_', 'optim_wrapper', 'param_scheduler', 'optimizer', 'schedule', 'batch', 'at_once', 'measure')

@@ -61,12 +61,13 @@ def summary(run: RunRecord) -> list[Block]:
         ['images', ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))],
         ['length', f'{done} {unit}s' + (f' of {planned}: it has not finished' if planned and done < planned else '')],
         ['time', f'{60 * points_of(run.lines, "hour")["loss"][-1][0]:.1f} minutes, {len(run.starts)} start(s)'],
-        *([name.removesuffix('_top1').replace('_', ' '), f'{found[-1][1]:.1f} % (best {max(y for _, y in found):.1f})']
-          for name, found in points.items() if name.endswith('_top1')),
+        *([name.removesuffix('_top1').replace('_', ' '), f'{curve[-1][1]:.1f} % (best {max(y for _, y in curve):.1f})']
+          for name, curve in points.items() if name.endswith('_top1')),
     ]  # fmt: skip
-    said = BANNER.findall(run.log)
-    lines = [Block('details', [Block('list', said[-1].split('\n')[:-1])], 'What it said at its start')] if said else []
-    return [Block('table', rows), *lines]
+    banners = BANNER.findall(run.log)
+    lines = banners[-1].split('\n')[:-1] if banners else []
+    said = [Block('details', [Block('list', lines)], 'What it said at its start')] if banners else []
+    return [Block('table', rows), *said]
 
 
 def health(run: RunRecord) -> list[Block]:

@@ -35,7 +35,7 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; timm's files for its models."""
     if isinstance(exported.backbone, TimmBackbone):
         return write_timm(exported, folder)[1:]
-    given = exported.preprocessing
+    preprocessing = exported.preprocessing
     if vit := vit_shape(exported, 'huggingface'):
         # Without weights the pooler is random; with these it gives the class token.
         identity = {'pooler.dense.weight': torch.eye(vit.width), 'pooler.dense.bias': torch.zeros(vit.width)}
@@ -44,8 +44,8 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
         config, state = _resnet_config(resnet), exported.renamed('huggingface')
     else:
         raise exported.refusal('huggingface', 'it is no vision transformer or ResNet of mmpretrain, nor of timm')
-    write_json(folder / 'config.json', dict(config, num_channels=given.channels, dtype='float32'))
-    write_json(folder / 'preprocessor_config.json', _processor(given))
+    write_json(folder / 'config.json', dict(config, num_channels=preprocessing.channels, dtype='float32'))
+    write_json(folder / 'preprocessor_config.json', _processor(preprocessing))
     write_safetensors(folder, state)
     return (Loading(('transformers',), AVERAGE if vit and vit.averages else LOAD),)
 
@@ -80,13 +80,13 @@ def _resnet_config(resnet: Any) -> dict[str, Any]:
     )
 
 
-def _processor(given: Preprocessing) -> dict[str, Any]:
+def _processor(preprocessing: Preprocessing) -> dict[str, Any]:
     return dict(
         image_processor_type='BitImageProcessor',  # which resizes the short side and cuts out the middle
-        do_convert_rgb=given.channels == 3,
-        size=dict(shortest_edge=given.resize),
-        resample=dict(bilinear=2, bicubic=3)[given.interpolation],  # as Pillow numbers them
-        crop_size=dict(height=given.size[0], width=given.size[1]),
-        image_mean=given.mean,
-        image_std=given.std,
+        do_convert_rgb=preprocessing.channels == 3,
+        size=dict(shortest_edge=preprocessing.resize),
+        resample=dict(bilinear=2, bicubic=3)[preprocessing.interpolation],  # as Pillow numbers them
+        crop_size=dict(height=preprocessing.size[0], width=preprocessing.size[1]),
+        image_mean=preprocessing.mean,
+        image_std=preprocessing.std,
     )

@@ -27,16 +27,16 @@ NOTED = ('first_conv', 'classifier', 'fixed_input_size', 'pool_size')
 def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``config.json``, with all arguments of the architecture, and ``model.safetensors``."""
     name, arguments, notes, state = _entry(exported)
-    given = exported.preprocessing
-    if given.channels != 3:
-        arguments['in_chans'] = given.channels
+    preprocessing = exported.preprocessing
+    if preprocessing.channels != 3:
+        arguments['in_chans'] = preprocessing.channels
     transforms = dict(
-        input_size=[given.channels, *given.size],
-        interpolation=given.interpolation,
-        crop_pct=min(given.size) / given.resize,
+        input_size=[preprocessing.channels, *preprocessing.size],
+        interpolation=preprocessing.interpolation,
+        crop_pct=min(preprocessing.size) / preprocessing.resize,
         crop_mode='center',
-        mean=given.mean,
-        std=given.std,
+        mean=preprocessing.mean,
+        std=preprocessing.std,
     )
     content = dict(architecture=name, num_classes=0, model_args=arguments)
     write_json(folder / 'config.json', content | dict(pretrained_cfg=dict(notes, **transforms, num_classes=0)))

@@ -23,10 +23,10 @@ HUGGING_FACE = (
 )
 """transformers' ``ResNetModel``."""
 
-PARTS = ('conv1', 'bn1', *(f'layer{stage + 1}' for stage in STAGES))
+STEM_AND_STAGES = ('conv1', 'bn1', *(f'layer{stage + 1}' for stage in STAGES))
 
-TORCHVISION = tuple((part, part) for part in PARTS)
+TORCHVISION = tuple((part, part) for part in STEM_AND_STAGES)
 """torchvision's, timm's and mmpretrain's ``ResNet``."""
 
-SEQUENTIAL = tuple(zip(PARTS, ('0', '1', '4', '5', '6', '7'), strict=True))
+SEQUENTIAL = tuple(zip(STEM_AND_STAGES, ('0', '1', '4', '5', '6', '7'), strict=True))
 """torchvision's ResNet as an ``nn.Sequential`` of its children: MixCo's SimCLR (``features.``)."""

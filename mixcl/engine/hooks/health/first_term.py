@@ -65,20 +65,20 @@ def readings(
         rows: (R,) losses that the objective returned.
         queries, keys, target, negatives, options: inputs of the objective; (R, D) and (n, D), prepared and gathered.
     """
-    found = dict(effective_rank=effective_rank(features[:ROWS]))
+    scalars = dict(effective_rank=effective_rank(features[:ROWS]))
     if not isinstance(objective, DINODistillation):
-        found['rankme'] = effective_rank(embeddings)
+        scalars['rankme'] = effective_rank(embeddings)
     chance = chance_level(objective, queries, keys, target, negatives, **options)
     if chance is not None:
-        found |= dict(chance_level=chance, chance_ratio=target.mean(rows) / chance)
+        scalars |= dict(chance_level=chance, chance_ratio=target.mean(rows) / chance)
     if isinstance(objective, (InfoNCE, NegativeCosine)):
         cosines = queries @ keys.T
         positive = target.mean(target.pick(cosines))
         others = ~target.support(len(keys)) & target.valid[:, None]
-        found |= dict(
+        scalars |= dict(
             similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
             alignment=2 - 2 * positive,  # the squared distance of unit vectors; shares sum to 1
             query_uniformity=uniformity(queries[:ROWS]),
             key_uniformity=uniformity(keys[:ROWS]),
         )
-    return found
+    return scalars
