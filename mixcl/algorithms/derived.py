@@ -30,7 +30,7 @@ def neck_of(neck: Mapping, backbone: nn.Module, image_channels: int) -> dict[str
 def projector_of(neck: Mapping, target: Mapping) -> dict[str, Any]:
     """Return the config of a projector with its output width, where the target encoder has one of its own."""
     kind: Any = TARGET_ENCODERS.get(target.get('type', ''))
-    if not hasattr(kind, 'key_width') or not isinstance(target.get('backbone'), Mapping):
+    if not hasattr(kind, 'key_width'):
         return dict(neck)
     return completed(neck, 'neck', dict(out_channels=kind.key_width(**_without_type(target))), 'model.target')
 

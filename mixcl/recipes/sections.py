@@ -79,7 +79,10 @@ def taught(target: Any, size: int) -> Any:
         return target
     patch = patch_of(target['backbone']) or 1
     side = target.get('size') or max(round(size / patch), 1) * patch
-    return {**target, 'size': side, 'backbone': sized(target['backbone'], side)}
+    backbone = sized(target['backbone'], side)
+    if 'one_size' in keywords_of(class_of(backbone, 'model.target.backbone')):
+        backbone.setdefault('one_size', True)
+    return {**target, 'size': side, 'backbone': backbone}
 
 
 def patch_of(backbone: Mapping[str, Any]) -> int | None:

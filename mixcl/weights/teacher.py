@@ -56,11 +56,7 @@ class Teacher(TargetEncoder):
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
     ) -> None:
-        if not isinstance(backbone, Mapping) or not pretrained:
-            raise UserError(
-                'Teacher: give the config of its backbone and its weights, as in model.target=dict(type="Teacher", '
-                'backbone=dict(type="TimmBackbone", name="vit_small_patch14_dinov2"), pretrained="FILE")'
-            )
+        _check_named(backbone, pretrained)
         if size is not None:
             check_range('Teacher', COUNT, size=size)
         super().__init__(nn.Identity(), nn.Identity())
@@ -82,8 +78,9 @@ class Teacher(TargetEncoder):
         return self.held[0]
 
     @staticmethod
-    def key_width(backbone: Mapping[str, Any], **_: Any) -> int:
+    def key_width(backbone: Any = None, pretrained: Any = None, **_: Any) -> int:
         """Return the width of the features of a teacher's backbone."""
+        _check_named(backbone, pretrained)
         with undisturbed_generators():
             try:
                 with torch.device('meta'):  # no second copy of a large one
@@ -153,6 +150,14 @@ class Teacher(TargetEncoder):
                 'give that one, or begin a new run'
             )
         super()._load_from_state_dict(state, prefix, *args)
+
+
+def _check_named(backbone: Any, pretrained: Any) -> None:
+    if not isinstance(backbone, Mapping) or not pretrained:
+        raise UserError(
+            'Teacher: give the config of its backbone and its weights, as in model.target=dict(type="Teacher", '
+            'backbone=dict(type="TimmBackbone", name="vit_small_patch14_dinov2"), pretrained="FILE")'
+        )
 
 
 def _digest_of(module: nn.Module) -> Tensor:
