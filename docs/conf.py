@@ -33,7 +33,7 @@ NAVIGATION = {
     'Guides': [
         *('docs/your_images', 'docs/guides/choose', 'docs/python', 'docs/backbones', 'docs/weights', 'docs/guides/*'),
         *(
-            'docs/continued_pretraining',
+            'docs/published_weights',
             'docs/patch_dropping',
             'docs/evaluation',
             'docs/compare',
