@@ -1,0 +1,157 @@
+"""Runs that exist beside each other, on the page of a comparison."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from mixcl.comparison.comparing import RESOLVED
+from mixcl.comparison.page import PAGE, REPORT, comparison_of, sections, write
+from mixcl.comparison.rows import Comparison
+from mixcl.comparison.running import jobs_of
+from mixcl.comparison.settings import settings_of
+from mixcl.comparison.state import Result, State, read_result
+from mixcl.comparison.table import UNLABELLED, read_table
+from mixcl.errors import UserError
+from mixcl.evaluation.results import LISTED
+from mixcl.recipes.paths import innermost, kind_of
+from mixcl.recipes.subject import default_encoder
+from mixcl.visualization.curves import points_of
+from mixcl.visualization.report.facts import evaluated
+from mixcl.visualization.report.report_page import check_page, run_records, sections_of, write_page
+from mixcl.visualization.report.run_record import RunRecord
+from mixcl.weights import backbone_config, stored_config
+
+NOTE = (
+    'Results that mixcl evaluate has stored, and the last ones in training: mean and standard deviation over seeds. '
+    'Runs whose settings differ in nothing but the seed are one row. No measure was named beforehand.'
+)
+
+
+def is_comparison(folder: Path) -> bool:
+    """Whether a folder is that of a comparison."""
+    return (folder / RESOLVED).is_file() and (folder / 'results').is_dir()
+
+
+def write_comparison(
+    work_dirs: Sequence[str | Path], out: str | Path | None = None, source: str | None = None,
+    data_root: str | None = None, configs: Sequence[str] | None = None,
+) -> Path:  # fmt: skip
+    """Write the page about several runs, or about a comparison, and return its path.
+
+    Runs of one comparison get its page. The page about others has their reports side by side, too.
+
+    Args:
+        work_dirs: folders of runs, or the folder of a comparison.
+        out: the file; by default ``report.html`` in the first folder, for all of a comparison its own page.
+        source, data_root, configs: see :func:`~mixcl.visualization.report.write_report`.
+
+    Raises:
+        UserError: if a folder is none of a run, or the file cannot be written.
+    """
+    folders = [Path(folder) for folder in work_dirs]
+    homes = {folder if is_comparison(folder) else folder.resolve().parent.parent for folder in folders}
+    home = next(iter(homes))
+    if len(homes) > 1 or not is_comparison(home):
+        out = Path(out or folders[0] / REPORT)
+        runs = run_records(folders, out, source, data_root, configs)
+        others = {title: blocks for title, blocks in sections_of(runs).items() if title != 'Curves'}
+        return write_page(out, ' and '.join(run.label for run in runs), sections(beside(runs), out) | others)
+    if source or data_root or configs:
+        raise UserError(f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root`, `config`')
+    stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
+    table, state = read_table(**(stored or {})), State(home)
+    failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
+    comparison, names = comparison_of(table, state, failed), {folder.resolve().name for folder in folders}
+    is_whole = folders == [home] or names >= {path.name for of in comparison.folders.values() for path in of.values()}
+    if is_whole and out is None:
+        write(table, state, failed)
+        return home / PAGE
+    out = Path(out or folders[0] / REPORT)
+    check_page(out)
+    comparison = comparison if is_whole else _restricted(comparison, names)
+    return write_page(out, ' and '.join(comparison.folders), sections(comparison, out))
+
+
+def _restricted(comparison: Comparison, names: set[str]) -> Comparison:
+    """Return some of the runs of a comparison, by the names of their folders."""
+    chosen = {
+        name: {seed: folder for seed, folder in folders.items() if folder.name in names}
+        for name, folders in comparison.folders.items()
+    }
+    folders = {name: of_seeds for name, of_seeds in chosen.items() if of_seeds}
+    found = {
+        name: [result for result in results if name in comparison.baselines or result.seed in folders[name]]
+        for name, results in comparison.found.items()
+        if name in folders or name in comparison.baselines
+    }
+    pairs = [pair for pair in comparison.pairs if folders.keys() >= {*pair}]
+    return replace(comparison, found=found, folders=folders, pairs=pairs or _with_first([*folders]), failed={})
+
+
+def _with_first(names: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name, names[0]) for name in names[1:]]
+
+
+def beside(runs: Sequence[RunRecord]) -> Comparison:
+    """Return runs beside each other; those that differ in the seed alone are one method."""
+    groups: dict[str, dict[int, RunRecord]] = {}
+    for run in runs:
+        seed = (run.config.get('randomness') or {}).get('seed')
+        key = run.label if seed is None else repr((settings_of(run.config), run.has_log and run.progress))
+        while seed in groups.get(key, {}):  # the same run once more
+            key += ' '
+        groups.setdefault(key, {})[seed or 0] = run
+    named: dict[str, dict[int, RunRecord]] = {}
+    for group in groups.values():
+        labels = [run.label for run in group.values()]
+        same = takewhile(lambda letters: len({*letters}) == 1, zip(*labels, strict=False))
+        common = ''.join(letters[0] for letters in same).rstrip('-_./ ') if len(labels) > 1 else ''
+        named[common if common and common not in named else labels[0]] = group
+    found = {name: [_result(name, seed, run) for seed, run in group.items()] for name, group in named.items()}
+    measures = dict.fromkeys(name for results in found.values() for result in results for name in _measures(result))
+    folders = {name: {seed: run.folder for seed, run in group.items()} for name, group in named.items()}
+    return Comparison(found, [*measures], _with_first([*named]), folders, note=[NOTE])
+
+
+def _measures(result: Result) -> list[str]:
+    return [*result.settings.get('measures', ()), *(name for name in result.accuracies if name not in UNLABELLED)]
+
+
+def _result(title: str, seed: int, run: RunRecord) -> Result:
+    """Return what is known of a run: results of a comparison, of ``mixcl evaluate``, and its log."""
+    accuracies: dict[str, float] = {}
+    facts: dict[str, Any] = {}
+    rows = sorted(evaluated(run), key=lambda row: row['checkpoint']['epoch'] or 0)
+    for row in rows:  # the last checkpoint's stay
+        protocol, data, metrics = row['protocol']['name'], row['data'], row['metrics']
+        sides = {other['encoder'] for other in rows if (other['protocol']['name'], other['data']) == (protocol, data)}
+        usual = default_encoder(run.config.get('config_name'), backbone_config(run.config), sorted(sides))
+        name = protocol if row['encoder'] == usual else f'{protocol} of the {row["encoder"]} encoder'
+        accuracies[f'{name}@{data}'] = metrics[next(iter(row['protocol'].get(LISTED, metrics)))]
+    if run.has_log:
+        curves, (done, planned, _) = points_of(run.lines, 'epoch'), run.progress
+        images = innermost((run.config.get('val_dataloader') or {}).get('dataset') or {})
+        place = ' '.join(str(images[key]) for key in ('data_root', 'source') if images.get(key))
+        accuracies |= {
+            f'{name} in training@{f"{kind_of(images)} {place}".strip()}': curve[-1][1]
+            for name, curve in curves.items()
+            if name.endswith('_top1')
+        }
+        steps = [line['step'] for line in run.lines if 'loss' in line][-1]
+        facts = dict(steps=f'{steps}, unfinished' if planned and done < planned else steps)
+        facts['seconds'] = 3600 * points_of(run.lines, 'hour')['loss'][-1][0]
+    folder = run.folder.resolve()
+    stored = read_result(folder.parent.parent / 'results' / f'{folder.name}.json')
+    if stored is None:
+        return Result(title, seed, {}, {}, accuracies, facts)
+
+    def on_data(measure: str) -> str:
+        whole, slash, part = measure.partition('/')
+        return measure if '@' in measure else f'{whole}@{stored.settings["evaluated"]}{slash}{part}'
+
+    settings = dict(measures=[on_data(measure) for measure in stored.settings['measures']])
+    answers = {on_data(measure): right for measure, right in stored.answers.items()}
+    known = {on_data(measure): value for measure, value in stored.accuracies.items()}
+    return Result(title, seed, settings, answers, accuracies | known, facts | stored.facts)
