@@ -51,26 +51,38 @@ def write_comparison(
         UserError: if a folder is none of a run, or the file cannot be written.
     """
     folders = [Path(folder) for folder in work_dirs]
-    homes = {folder if is_comparison(folder) else folder.resolve().parent.parent for folder in folders}
-    home = next(iter(homes))
-    if len(homes) > 1 or not is_comparison(home):
-        out = Path(out or folders[0] / REPORT)
-        runs = run_records(folders, out, source, data_root, configs)
-        others = {title: blocks for title, blocks in sections_of(runs).items() if title != 'Curves'}
-        return write_page(out, ' and '.join(run.label for run in runs), sections(beside(runs), out) | others)
-    if source or data_root or configs:
-        raise UserError(f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root`, `config`')
+    homes = {folder if is_comparison(folder) else _home_of(folder.resolve()) for folder in folders}
+    if len(homes) == 1 and (home := homes.pop()) is not None:
+        if source or data_root or configs:
+            raise UserError(
+                f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root` and `config`'
+            )
+        return _page_of(home, folders, out)
+    out = Path(out or folders[0] / REPORT)
+    runs = run_records(folders, out, source, data_root, configs)
+    others = {title: blocks for title, blocks in sections_of(runs).items() if title != 'Curves'}
+    return write_page(out, ' and '.join(run.label for run in runs), sections(beside(runs), out) | others)
+
+
+def _home_of(run: Path) -> Path | None:
+    """Return the folder of the comparison that a run belongs to, if any."""
+    home = run.parents[1]
+    return home if run.parent == home / 'runs' and is_comparison(home) else None
+
+
+def _page_of(home: Path, folders: Sequence[Path], out: str | Path | None) -> Path:
+    """Write the page of a comparison again, or of some of its runs."""
     stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
     table, state = read_table(**(stored or {})), State(home)
     failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
     comparison, names = comparison_of(table, state, failed), {folder.resolve().name for folder in folders}
-    is_whole = folders == [home] or names >= {path.name for of in comparison.folders.values() for path in of.values()}
-    if is_whole and out is None:
+    if not is_comparison(folders[0]) and any(of.name not in names for of in comparison.run_folders):
+        comparison, out = _restricted(comparison, names), out or folders[0] / REPORT
+    elif out is None:
         write(table, state, failed)
         return home / PAGE
-    out = Path(out or folders[0] / REPORT)
+    out = Path(out)
     check_page(out)
-    comparison = comparison if is_whole else _restricted(comparison, names)
     return write_page(out, ' and '.join(comparison.folders), sections(comparison, out))
 
 

@@ -47,12 +47,14 @@ def _measures(table: Table) -> list[str]:
 
 def comparison_of(table: Table, state: State, failed: Mapping[str, str]) -> Comparison:
     """Return what a comparison has found so far."""
+    found = found_in(table, state)
     folders: dict[str, dict[int, Path]] = {}
     for job in jobs_of(table, state):
-        if job.run is not None and job.folder.is_dir() and job.result() is not None:
+        is_finished = any(result.seed == job.seed for result in found.get(job.name, ()))
+        if job.run is not None and is_finished and job.folder.is_dir():
             folders.setdefault(job.name, {})[job.seed] = job.folder
     return Comparison(
-        found_in(table, state), _measures(table), table.compared, folders, table.baselines, table.labelled,
+        found, _measures(table), table.compared, folders, table.baselines, table.labelled,
         _note(table), failed,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, finished, plain
@@ -56,9 +57,12 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch', labels: Se
         axis.set(xlabel='step' if by == 'epoch' and by not in names else by, ylabel=ylabel, title=panel)
         if panel.endswith('chance level'):
             axis.axhline(1, color='#999999', linestyle=':', label='chance')
-        if len(axis.lines) > 1:
+        if len(axis.lines) > 1 and axis.get_legend_handles_labels()[1]:
             axis.legend(fontsize=6, framealpha=0.5)
         axis.grid(alpha=0.3)
+    if len(runs) > 1:
+        colours = [Line2D([], [], color=PALETTE[n % len(PALETTE)], label=plain(run)) for n, run in enumerate(runs)]
+        figure.legend(handles=colours, loc='outside upper left', fontsize=8)
     return finished(figure)
 
 
@@ -70,16 +74,17 @@ def labels_of(folders: Sequence[Path]) -> list[str]:
 
 def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
     """Draw one run with a colour per curve, or several with a colour per run and a style per curve."""
-    for number, (run, points) in enumerate(runs.items()):
+    labels = [name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term') for name in names]
+    for number, points in enumerate(runs.values()):
         colours = cycle(PALETTE) if len(runs) == 1 else cycle([PALETTE[number % len(PALETTE)]])
         styles = cycle(STYLES[:1] if len(runs) == 1 else STYLES)
-        for name, colour, style in zip(names, colours, styles, strict=False):
+        for name, label, colour, style in zip(names, labels, colours, styles, strict=False):
             if name in points:
-                label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
-                if len(runs) > 1:
-                    label = plain(run, 48) + (f': {label}' if len(names) > 1 else '')
                 marker = 'o' if len(points[name]) < FEW else None
+                label = label if len(runs) == 1 else ''
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
+    for label, style in zip(labels, cycle(STYLES), strict=False) if len(runs) > 1 and len(names) > 1 else ():
+        axis.plot([], [], style, color='0.3', label=label)
 
 
 def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
