@@ -1,13 +1,12 @@
 """Runs that exist beside each other, on the page of a comparison."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from mixcl.comparison.comparing import RESOLVED
-from mixcl.comparison.page import PAGE, REPORT, comparison_of, sections, write
+from mixcl.comparison.page import PAGE, REPORT, sections, write
 from mixcl.comparison.rows import Comparison
 from mixcl.comparison.running import jobs_of
 from mixcl.comparison.settings import settings_of
@@ -18,7 +17,7 @@ from mixcl.evaluation.results import LISTED
 from mixcl.recipes.paths import innermost, kind_of
 from mixcl.recipes.subject import default_encoder
 from mixcl.visualization.curves import points_of
-from mixcl.visualization.report.facts import evaluated
+from mixcl.visualization.report.facts import Block, evaluated
 from mixcl.visualization.report.report_page import check_page, run_records, sections_of, write_page
 from mixcl.visualization.report.run_record import RunRecord
 from mixcl.weights import backbone_config, stored_config
@@ -40,7 +39,7 @@ def write_comparison(
 ) -> Path:  # fmt: skip
     """Write the page about several runs, or about a comparison, and return its path.
 
-    Runs of one comparison get its page. The page about others has their reports side by side, too.
+    All runs of a comparison get its page. The page about others has their reports side by side, too.
 
     Args:
         work_dirs: folders of runs, or the folder of a comparison.
@@ -51,59 +50,33 @@ def write_comparison(
         UserError: if a folder is none of a run, or the file cannot be written.
     """
     folders = [Path(folder) for folder in work_dirs]
-    homes = {folder if is_comparison(folder) else _home_of(folder.resolve()) for folder in folders}
-    if len(homes) == 1 and (home := homes.pop()) is not None:
+    if home := _comparison_of(folders):
         if source or data_root or configs:
             raise UserError(
                 f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root` and `config`'
             )
-        return _page_of(home, folders, out)
+        stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
+        table, state, out = read_table(**(stored or {})), State(home), Path(out or home / PAGE)
+        check_page(out)
+        failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
+        return write(table, state, failed, out)
     out = Path(out or folders[0] / REPORT)
     runs = run_records(folders, out, source, data_root, configs)
-    others = {title: blocks for title, blocks in sections_of(runs).items() if title != 'Curves'}
-    return write_page(out, ' and '.join(run.label for run in runs), sections(beside(runs), out) | others)
+    try:
+        first = sections(beside(runs), out)
+    except UserError as error:  # such as a checkpoint without log and config
+        first = {'Comparison': {'': [Block('missing', f'{error}')]}}
+    others = {title: blocks for title, blocks in sections_of(runs).items() if title not in first}
+    return write_page(out, ' and '.join(run.label for run in runs), first | others)
 
 
-def _home_of(run: Path) -> Path | None:
-    """Return the folder of the comparison that a run belongs to, if any."""
-    home = run.parents[1]
-    return home if run.parent == home / 'runs' and is_comparison(home) else None
-
-
-def _page_of(home: Path, folders: Sequence[Path], out: str | Path | None) -> Path:
-    """Write the page of a comparison again, or of some of its runs."""
-    stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
-    table, state = read_table(**(stored or {})), State(home)
-    failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
-    comparison, names = comparison_of(table, state, failed), {folder.resolve().name for folder in folders}
-    if not is_comparison(folders[0]) and any(of.name not in names for of in comparison.run_folders):
-        comparison, out = _restricted(comparison, names), out or folders[0] / REPORT
-    elif out is None:
-        write(table, state, failed)
-        return home / PAGE
-    out = Path(out)
-    check_page(out)
-    return write_page(out, ' and '.join(comparison.folders), sections(comparison, out))
-
-
-def _restricted(comparison: Comparison, names: set[str]) -> Comparison:
-    """Return some of the runs of a comparison, by the names of their folders."""
-    chosen = {
-        name: {seed: folder for seed, folder in folders.items() if folder.name in names}
-        for name, folders in comparison.folders.items()
-    }
-    folders = {name: of_seeds for name, of_seeds in chosen.items() if of_seeds}
-    found = {
-        name: [result for result in results if name in comparison.baselines or result.seed in folders[name]]
-        for name, results in comparison.found.items()
-        if name in folders or name in comparison.baselines
-    }
-    pairs = [pair for pair in comparison.pairs if folders.keys() >= {*pair}]
-    return replace(comparison, found=found, folders=folders, pairs=pairs or _with_first([*folders]), failed={})
-
-
-def _with_first(names: Sequence[str]) -> list[tuple[str, str]]:
-    return [(name, names[0]) for name in names[1:]]
+def _comparison_of(folders: Sequence[Path]) -> Path | None:
+    """Return the folder of a comparison, if these are it or all of its finished runs."""
+    given = {folder.resolve() for folder in folders}
+    home = folders[0].resolve() if is_comparison(folders[0]) else folders[0].resolve().parents[1]
+    finished = {run for path in home.glob('results/*.json') if (run := home / 'runs' / path.stem).is_dir()}
+    are_runs = {folder.parent for folder in given} == {home / 'runs'}
+    return home if is_comparison(home) and (given == {home} or (are_runs and finished and finished <= given)) else None
 
 
 def beside(runs: Sequence[RunRecord]) -> Comparison:
@@ -124,40 +97,22 @@ def beside(runs: Sequence[RunRecord]) -> Comparison:
     found = {name: [_result(name, seed, run) for seed, run in group.items()] for name, group in named.items()}
     measures = dict.fromkeys(name for results in found.values() for result in results for name in _measures(result))
     folders = {name: {seed: run.folder for seed, run in group.items()} for name, group in named.items()}
-    return Comparison(found, [*measures], _with_first([*named]), folders, note=[NOTE])
+    pairs = [(name, next(iter(named))) for name in [*named][1:]]
+    return Comparison(found, [*measures], pairs, folders, note=[NOTE])
 
 
 def _measures(result: Result) -> list[str]:
     return [*result.settings.get('measures', ()), *(name for name in result.accuracies if name not in UNLABELLED)]
 
 
-def _result(title: str, seed: int, run: RunRecord) -> Result:
-    """Return what is known of a run: results of a comparison, of ``mixcl evaluate``, and its log."""
-    accuracies: dict[str, float] = {}
-    facts: dict[str, Any] = {}
-    rows = sorted(evaluated(run), key=lambda row: row['checkpoint']['epoch'] or 0)
-    for row in rows:  # the last checkpoint's stay
-        protocol, data, metrics = row['protocol']['name'], row['data'], row['metrics']
-        sides = {other['encoder'] for other in rows if (other['protocol']['name'], other['data']) == (protocol, data)}
-        usual = default_encoder(run.config.get('config_name'), backbone_config(run.config), sorted(sides))
-        name = protocol if row['encoder'] == usual else f'{protocol} of the {row["encoder"]} encoder'
-        accuracies[f'{name}@{data}'] = metrics[next(iter(row['protocol'].get(LISTED, metrics)))]
-    if run.has_log:
-        curves, (done, planned, _) = points_of(run.lines, 'epoch'), run.progress
-        images = innermost((run.config.get('val_dataloader') or {}).get('dataset') or {})
-        place = ' '.join(str(images[key]) for key in ('data_root', 'source') if images.get(key))
-        accuracies |= {
-            f'{name} in training@{f"{kind_of(images)} {place}".strip()}': curve[-1][1]
-            for name, curve in curves.items()
-            if name.endswith('_top1')
-        }
-        steps = [line['step'] for line in run.lines if 'loss' in line][-1]
-        facts = dict(steps=f'{steps}, unfinished' if planned and done < planned else steps)
-        facts['seconds'] = 3600 * points_of(run.lines, 'hour')['loss'][-1][0]
+def _result(name: str, seed: int, run: RunRecord) -> Result:
+    """Return what is known of a run: its log, results of ``mixcl evaluate``, and those of a comparison."""
+    accuracies, facts = _trained(run) if run.has_log else ({}, {})
+    accuracies = _evaluated(run) | accuracies
     folder = run.folder.resolve()
     stored = read_result(folder.parent.parent / 'results' / f'{folder.name}.json')
     if stored is None:
-        return Result(title, seed, {}, {}, accuracies, facts)
+        return Result(name, seed, {}, {}, accuracies, facts)
 
     def on_data(measure: str) -> str:
         whole, slash, part = measure.partition('/')
@@ -166,4 +121,32 @@ def _result(title: str, seed: int, run: RunRecord) -> Result:
     settings = dict(measures=[on_data(measure) for measure in stored.settings['measures']])
     answers = {on_data(measure): right for measure, right in stored.answers.items()}
     known = {on_data(measure): value for measure, value in stored.accuracies.items()}
-    return Result(title, seed, settings, answers, accuracies | known, facts | stored.facts)
+    return Result(name, seed, settings, answers, accuracies | known, facts | stored.facts)
+
+
+def _evaluated(run: RunRecord) -> dict[str, float]:
+    """Return the stored results of the last checkpoint; another encoder than the one that embed takes is named."""
+    rows = sorted(evaluated(run), key=lambda row: row['checkpoint']['epoch'] or 0)
+    accuracies = {}
+    for row in rows:
+        protocol, data, metrics = row['protocol']['name'], row['data'], row['metrics']
+        sides = {other['encoder'] for other in rows if (other['protocol']['name'], other['data']) == (protocol, data)}
+        usual = default_encoder(run.config.get('config_name'), backbone_config(run.config), sorted(sides))
+        name = protocol if row['encoder'] == usual else f'{protocol} of the {row["encoder"]} encoder'
+        accuracies[f'{name}@{data}'] = metrics[next(iter(row['protocol'].get(LISTED, metrics)))]
+    return accuracies
+
+
+def _trained(run: RunRecord) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the last accuracies in training, and its length and time."""
+    curves, (done, planned, _) = points_of(run.lines, 'epoch'), run.progress
+    images = innermost((run.config.get('val_dataloader') or {}).get('dataset') or {})
+    data = ' '.join([kind_of(images), *(str(images[key]) for key in ('data_root', 'source') if images.get(key))])
+    steps, hours = (
+        [line['step'] for line in run.lines if 'loss' in line][-1],
+        points_of(run.lines, 'hour')['loss'][-1][0],
+    )
+    facts = dict(steps=f'{steps}, unfinished' if planned and done < planned else steps, seconds=3600 * hours)
+    return {
+        f'{name} in training@{data}': curve[-1][1] for name, curve in curves.items() if name.endswith('_top1')
+    }, facts

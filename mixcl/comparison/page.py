@@ -83,8 +83,8 @@ def markdown(table: Rows) -> list[str]:
     return [f'| {" | ".join(cell.replace("|", "/") for cell in line)} |' for line in lines]
 
 
-def write(table: Table, state: State, failed: Mapping[str, str]) -> None:
-    """Write compare.md, compare.json and compare.html."""
+def write(table: Table, state: State, failed: Mapping[str, str], out: Path | None = None) -> Path:
+    """Write compare.md, compare.json and the page, by default compare.html, and return the path of the page."""
     comparison = comparison_of(table, state, failed)
     lines = [*markdown(comparison.accuracy_rows()), '']
     if comparison.differences:
@@ -108,7 +108,8 @@ def write(table: Table, state: State, failed: Mapping[str, str]) -> None:
     for name, content in {'compare.md': '\n'.join(lines), 'compare.json': json.dumps(stored, indent=1)}.items():
         with written_whole(state.folder / name) as file:
             file.write(content.encode())
-    write_page(state.folder / PAGE, ' and '.join(table.runs), sections(comparison, state.folder / PAGE))
+    out = out or state.folder / PAGE
+    return write_page(out, ' and '.join(table.runs), sections(comparison, out))
 
 
 def sections(comparison: Comparison, out: Path) -> dict[str, dict[str, list[Block]]]:

@@ -44,10 +44,6 @@ class Comparison:
     note: Sequence[str] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def run_folders(self) -> list[Path]:
-        return [folder for folders in self.folders.values() for folder in folders.values()]
-
     @cached_property
     def differences(self) -> dict[tuple[str, str], dict[str, Difference]]:
         """Differences by pair and measure, over the seeds that both have."""
