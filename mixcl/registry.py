@@ -48,7 +48,7 @@ LOSSES = Registry('loss', scope='mixcl', locations=['mixcl.losses'])
 NEGATIVES = Registry('negatives', scope='mixcl', locations=['mixcl.losses'])
 """Kinds of extra negatives that are configured by a dict."""
 
-TARGET_ENCODERS = Registry('target encoder', scope='mixcl', locations=['mixcl.encoders'])
+TARGET_ENCODERS = Registry('target encoder', scope='mixcl', locations=['mixcl.encoders', 'mixcl.weights.teacher'])
 """Target encoders, which give the keys."""
 
 DATASETS = Registry('dataset', parent=mmengine.DATASETS, scope='mixcl', locations=['mixcl.datasets'])

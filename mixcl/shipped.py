@@ -12,7 +12,10 @@ from mixcl.errors import UserError
 PACKAGE = Path(__file__).resolve().parent
 SCOPE = 'mixcl::'
 
-PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'vit-b16_in1k', 'r50_in1k', 'r18_tinyimagenet')
+PREFERRED = (
+    *('vit-s16_folder', 'r18_folder', 'vit-s16_in1k', 'vit-s16_in100', 'vit-b16_in1k', 'r50_in1k'),
+    'r18_tinyimagenet',
+)
 """Names of a method's configs, without the host at the end; the first that exists is taken."""
 
 HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')
@@ -91,14 +94,16 @@ def named_by_data(name: str, kind: str) -> str:
     return method + slash + '_'.join([backbone, kind, *rest[1:]])
 
 
-def config_of(method: str, model: str | None = None) -> Path:
+def config_of(method: str | None, model: str | None = None, teacher: str | None = None) -> Path:
     """Return the config of a method ('patchmix') or of a method in a host ('mixco/simclr'), or the config so named.
 
-    If ``model`` is a ResNet, the config is one of the method's for ResNets, if it has any.
+    By default the method is PatchMix, and distillation from a ``teacher``. If ``model`` is a ResNet, the config is one
+    of the method's for ResNets, if it has any.
 
     Raises:
         UserError: if there is no such method or host; the message lists those that exist.
     """
+    method = str(method or ('distillation' if teacher else 'patchmix'))
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')
     stems = sorted(PREFERRED, key=lambda stem: stem.startswith('vit')) if 'resnet' in (model or '') else PREFERRED

@@ -4,11 +4,16 @@ Every host is a function of a mixer (None for the plain host) and the name of a 
 crops 4x4.
 """
 
+import functools
+import tempfile
+from pathlib import Path
+
 import torch
 from mmpretrain.structures import DataSample
 from torch import Tensor
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
+from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS
 
 BACKBONES = dict(
@@ -180,6 +185,34 @@ def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     )
 
 
+@functools.cache
+def teacher_file() -> str:
+    """Write the weights of a teacher, the same in every process, and return the file."""
+    with undisturbed_generators():
+        torch.manual_seed(5)
+        model = MODELS.build(BACKBONES['vit'])
+        model.init_weights()
+    path = Path(tempfile.mkdtemp(), 'teacher.pth')
+    torch.save({'state_dict': {f'backbone.{name}': value for name, value in model.state_dict().items()}}, path)
+    return str(path)
+
+
+def distilled(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Configure distillation from a ViT; with a mixer, mixtures are pulled to both images and to their own features."""
+    mixed = [('mix1', 'view1', 0.5), ('mix1', 'mix1', 0.5, dict(target='owner'))]
+    return _model(
+        backbone,
+        dict(type='MLPHead', hidden_channels=24, last_norm=False, bias=True, last_bias=True),
+        mixer,
+        dict(mix1=MIXED['mix1']),
+        target=dict(type='Teacher', backbone=BACKBONES['vit'], pretrained=teacher_file()),
+        objective=dict(type='Similarity'),
+        memory=dict(queue=dict(size=24, fed_by='view1')),
+        views=dict(view1=1),
+        terms=[('view1', 'view1', 1.0), *(mixed if mixer else [])],
+    )
+
+
 def aps(**parts: object) -> dict:
     """Configure APS, whose encoders see some of the patches (:func:`samples`)."""
     model = moco_v3() | dict(type='PatchSamplingLearner', objective=dict(type='InfoNCE', temperature=0.1))
@@ -194,7 +227,9 @@ def dropping(config: dict, keep: float = 0.5) -> dict:
     return config | dict(streams=streams)
 
 
-HOSTS = {host.__name__: host for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav)}
+HOSTS = {
+    host.__name__: host for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav, distilled)
+}
 
 MIXERS = dict(
     patchmix=dict(type='PatchMix', num_mix=3, patch_size=2),
@@ -213,6 +248,7 @@ SHIFTS = dict(
     byol={'neck.fc0.bias', 'neck.fc1.bias', 'predictor.fc0.bias'},
     simsiam=set(),
     swav={'neck.fc0.bias'},
+    distilled={'neck.fc0.bias'},
 )
 """Biases that a batch normalisation cancels, by host whose projector starts with a linear layer and batch norm."""
 

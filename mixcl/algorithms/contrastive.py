@@ -8,7 +8,7 @@ from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
 
 from mixcl.algorithms.checks import check_features, check_keep, check_masks, check_widths
-from mixcl.algorithms.derived import neck_of, with_widths
+from mixcl.algorithms.derived import neck_of, projector_of, with_widths
 from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patches import PatchLevel, check_patch_level, check_settings
 from mixcl.algorithms.streams import StreamRecipe
@@ -98,6 +98,7 @@ class ContrastiveLearner(Learner):
         )
         # All that mixers then do with pixels is to move them, and half of the bytes move faster.
         self.data_preprocessor.follows_autocast = self.recipe.mixer is None or self.recipe.mixer.keeps_place
+        neck = projector_of(neck, target)
         width = neck.get('out_channels')
         predictor, objective, patches, memory = with_widths(width, predictor, objective, patches, memory or {})
         self._build_table(terms, objective, patches, memory)
@@ -138,6 +139,7 @@ class ContrastiveLearner(Learner):
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
+        self.target.follow(self.data_preprocessor)
         self.online_rows = self.target.online_rows(self.table.queries, self.table.keys)
         self.target_rows = self.target.passes(self.table.queries, self.table.keys)
         if self.patches is not None:

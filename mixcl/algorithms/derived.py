@@ -12,7 +12,7 @@ from mixcl.backbones.patch_size import patch_size_of
 from mixcl.encoders.passes import last_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError
-from mixcl.registry import LOSSES, MODELS, keywords_of
+from mixcl.registry import LOSSES, MODELS, TARGET_ENCODERS, keywords_of
 
 WIDTHS = ('channels', 'num_prototypes')
 """Arguments of objectives that are the width of the heads' output, where a class requires them."""
@@ -25,6 +25,14 @@ def neck_of(neck: Mapping, backbone: nn.Module, image_channels: int) -> dict[str
     """Return the config of a projector with its input width, that of the backbone's features."""
     missing = 'in_channels' in _arguments(MODELS, neck) and neck.get('in_channels') is None
     return dict(neck) | (dict(in_channels=feature_width(backbone, image_channels)) if missing else {})
+
+
+def projector_of(neck: Mapping, target: Mapping) -> dict[str, Any]:
+    """Return the config of a projector with its output width, where the target encoder has one of its own."""
+    kind: Any = TARGET_ENCODERS.get(target.get('type', ''))
+    if not hasattr(kind, 'key_width'):
+        return dict(neck)
+    return completed(neck, 'neck', dict(out_channels=kind.key_width(**_without_type(target))), 'model.target')
 
 
 def with_widths(
@@ -72,8 +80,8 @@ def decoders_of_simmim(backbone: nn.Module) -> dict[str, dict[str, int]]:
     return dict(neck=dict(in_channels=width, encoder_stride=stride), head=dict(patch_size=patch))
 
 
-def completed(config: Mapping, place: str, facts: Mapping[str, int]) -> dict[str, Any]:
-    """Return the config of a part, at ``place`` of the model, with what follows from the backbone.
+def completed(config: Mapping, place: str, facts: Mapping[str, int], source: str = 'model.backbone') -> dict[str, Any]:
+    """Return the config of a part, at ``place`` of the model, with what follows from another, by default the backbone.
 
     Raises:
         UserError: if the config says something else.
@@ -81,10 +89,12 @@ def completed(config: Mapping, place: str, facts: Mapping[str, int]) -> dict[str
     taken = {name: value for name, value in facts.items() if name in _arguments(MODELS, config)}
     for name, value in taken.items():
         if config.get(name, value) != value:
-            raise UserError(
-                f'model.{place}.{name}={config[name]!r}, but from model.backbone follows {value}; leave it out'
-            )
+            raise UserError(f'model.{place}.{name}={config[name]!r}, but from {source} follows {value}; leave it out')
     return dict(config) | taken
+
+
+def _without_type(config: Mapping) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name != 'type'}
 
 
 def _filled(config: Mapping, values: Mapping[str, int | None]) -> dict[str, Any]:

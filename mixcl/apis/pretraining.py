@@ -28,7 +28,7 @@ def pretrain(
     data: str | Path,
     out: str | Path,
     *,
-    method: str = 'patchmix',
+    method: str | None = None,
     model: str | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
@@ -47,7 +47,8 @@ def pretrain(
         data: a folder of images, however deep, or what ``--data`` takes: 'list:files.csv', 'hf:PATH', 'tar:PATTERN'.
         out: the folder of the run.
         method: a folder of configs ('patchmix'), with one of its hosts if it has several ('mixco/simclr'); or one of
-            its configs, for the views and the backbone in it ('patchmix/vit-xs4_digits').
+            its configs, for the views and the backbone in it ('patchmix/vit-xs4_digits'). By default patchmix, and
+            with a ``teacher`` distillation.
         model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
         epochs: how often every image is seen.
         batch_size: images per step and process; the learning rate is scaled to it.
@@ -87,7 +88,7 @@ def pretrain(
         cfg_options={**overrides, **(cfg_options or {})},
         **options,
     )
-    cfg = prepared_to_train(config_of(str(method), all_options.backbone), all_options)
+    cfg = prepared_to_train(config_of(method, all_options.backbone, all_options.teacher), all_options)
     if continued and _is_only_longer(cfg, out):
         all_options = replace(all_options, allow_changes=True)
     run(cfg, all_options)

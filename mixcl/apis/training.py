@@ -53,9 +53,10 @@ def run(cfg: Config, options: Options) -> Runner:
     with allow_pickle(options.allow_pickle):
         runner = build_runner(cfg, options.overwrite, options.allow_changes)
         images = innermost(cfg.train_dataloader.dataset)
-        user_owned = bool(options.data) or kind_of(images) == 'ImageFolder'
+        counts = cfg.get('found_images')
+        user_owned = bool(counts) or kind_of(images) == 'ImageFolder'
         if user_owned and runner.rank == 0:
-            counts = cfg.get('found_images') or f'folder:{images.data_root}: {survey(images)}'
+            counts = counts or f'folder:{images.data_root}: {survey(images)}'
             runner.logger.info(f'images: {counts}', extra=FOR_PEOPLE)
         if not torch.cuda.is_available():
             if options.amp and machine.emulates_bfloat16():

@@ -39,7 +39,8 @@ class TimmBackbone(WrappedBackbone):
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
         img_size: size of the images, one side or (height, width), for models that embed positions; they then take
-            other sizes, too, such as those of local crops.
+            other sizes, too, such as those of local crops, unless
+        one_size: all images have it: rotary positions are then computed once, and not by the CPU in every step.
         **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     A model whose class takes no ``img_size`` (ResNet, ConvNeXt) or ``drop_path_rate`` ignores it. What ``arguments``
@@ -57,10 +58,11 @@ class TimmBackbone(WrappedBackbone):
         drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
         img_size: int | Sequence[int] | None = None,
+        one_size: bool = False,
         **training: Any,
     ) -> None:
         given = arguments or {}
-        wanted: dict[str, Any] = {} if img_size is None else dict(img_size=img_size, dynamic_img_size=True)
+        wanted: dict[str, Any] = {} if img_size is None else dict(img_size=img_size, dynamic_img_size=not one_size)
         wanted |= dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}
         taken = _taken(wanted, name, given) | given
         model: Any = create_model(name, taken, in_channels)

@@ -31,10 +31,12 @@ def add_options(parser: ArgumentParser) -> None:
     add_data_settings(parser)
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
     parser.add_argument('--name', help='of the run in its card, figures and tables; default METHOD/BACKBONE_folder')
-    parser.add_argument('--method', default='patchmix',
+    parser.add_argument('--method',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
     parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, torchvision:'
                         "resnet50, package.module:Class; default the method's")  # fmt: skip
+    parser.add_argument('--teacher', metavar='WEIGHTS', help="distil it into the backbone: timm:NAME, a file or a run; "
+                        'the method is then distillation')  # fmt: skip
     parser.add_argument('--epochs', type=int, help='default: about 25,000 steps, but 100 to 800 epochs')
     parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; default 4 to 128, by the number '
                         'of images')  # fmt: skip
@@ -58,7 +60,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    recipe = config_of(args.method, args.model)  # reports misspelt names before the slow imports
+    recipe = config_of(args.method, args.model, args.teacher)  # reports misspelt names before the slow imports
     if is_first_process():
         print(f'the recipe is that of {config_name(recipe)}')
     from mmengine.dist import is_main_process

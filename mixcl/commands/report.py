@@ -5,7 +5,6 @@ get the page of a comparison.
 """
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root
 
@@ -20,12 +19,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.comparison.existing import is_comparison, write_comparison
-    from mixcl.visualization.report import write_report
+    from mixcl.comparison.existing import report
 
-    if len(args.runs) > 1 or is_comparison(Path(args.runs[0])):
-        page = write_comparison(args.runs, args.out, args.data, args.data_root, args.config)
-    else:
-        out = args.out or Path(args.runs[0], 'report.html')
-        page = write_report(args.runs, out, args.data, args.data_root, args.config)
-    print(f'written: {page}')
+    print(f'written: {report(args.runs, args.out, args.data, args.data_root, args.config)}')

@@ -46,12 +46,14 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--cache-size', type=float, default=100.0, metavar='GB', help='largest size of --cache; default 100'
     )
-    parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
-                        'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
+    parser.add_argument('--data', metavar='IMAGES', help='other images: folder:PATH, list:PATH.csv, hf:PATH or '
+                        'tar:PATTERN (docs/your_images.md), or a data set of configs/_base_/data/, '
+                        'such as cifar10')  # fmt: skip
     add_data_root(parser, 'root folder of every data set of the config, or of a list')
     add_data_settings(parser)
     parser.add_argument('--backbone', metavar='NAME', help='another backbone, with random weights: '
                         'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
+    parser.add_argument('--teacher', metavar='WEIGHTS', help='timm:NAME, a file or a run, in recipes of distillation')
     parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='size of the images of model, views and evaluation'
     )

@@ -4,14 +4,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mixcl.comparison.choosing import with_choices
 from mixcl.comparison.lengths import with_lengths
-from mixcl.comparison.page import differences, found_in, write
+from mixcl.comparison.page import comparison_of, write
 from mixcl.comparison.running import jobs_of, work
 from mixcl.comparison.state import Result, State
-from mixcl.comparison.table import read_table
+from mixcl.comparison.table import Table, read_table
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.paired_difference import Difference
 from mixcl.files import check_writable
@@ -60,9 +62,19 @@ def compare(
         raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
     check_writable(folder, '`out`')
     state = State(folder)
+    table = with_lengths(table, state)
+    if table.choices:
+        table = with_choices(table, folder, partial(_perform, jobs=jobs))
+    failures = _perform(table, folder, jobs)
+    comparison = comparison_of(table, state, failures)
+    return Compared(comparison.found, comparison.differences, failures, folder)
+
+
+def _perform(table: Table, folder: Path, jobs: int) -> dict[str, str]:
+    """Train and measure the runs of a table by so many processes, write its page, and return why which failed."""
+    state = State(folder)
     if os.environ.get(HELPER) is None:
         state.forget_failures()
-    table = with_lengths(table, state)
     table.write(folder / RESOLVED)
     words = [sys.executable, '-m', 'mixcl', 'compare', str(folder / RESOLVED), '--out', str(folder)]
     environment = {**os.environ, HELPER: '1'}
@@ -78,5 +90,4 @@ def compare(
         for process in others:
             process.wait()
     write(table, state, failures)
-    found = found_in(table, state)
-    return Compared(found, differences(table, found), failures, folder)
+    return failures

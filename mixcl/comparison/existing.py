@@ -1,6 +1,7 @@
 """Runs that exist beside each other, on the page of a comparison."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from mixcl.recipes.paths import innermost, kind_of
 from mixcl.recipes.subject import default_encoder
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.facts import Block, evaluated
-from mixcl.visualization.report.report_page import check_page, run_records, sections_of, write_page
+from mixcl.visualization.report.report_page import Sections, check_page, write_report
 from mixcl.visualization.report.run_record import RunRecord
 from mixcl.weights import backbone_config, stored_config
 
@@ -28,55 +29,54 @@ NOTE = (
 )
 
 
-def is_comparison(folder: Path) -> bool:
-    """Whether a folder is that of a comparison."""
-    return (folder / RESOLVED).is_file() and (folder / 'results').is_dir()
-
-
-def write_comparison(
+def report(
     work_dirs: Sequence[str | Path], out: str | Path | None = None, source: str | None = None,
     data_root: str | None = None, configs: Sequence[str] | None = None,
 ) -> Path:  # fmt: skip
-    """Write the page about several runs, or about a comparison, and return its path.
+    """Write the page about a run, several runs, or a comparison, and return its path.
 
-    All runs of a comparison get its page. The page about others has their reports side by side, too.
+    All runs of a comparison get its page. The page about several others begins with their comparison.
 
     Args:
         work_dirs: folders of runs, or the folder of a comparison.
-        out: the file; by default ``report.html`` in the first folder, for all of a comparison its own page.
+        out: the file; by default ``report.html`` in the first folder, of a comparison its own page.
         source, data_root, configs: see :func:`~mixcl.visualization.report.write_report`.
 
     Raises:
         UserError: if a folder is none of a run, or the file cannot be written.
     """
     folders = [Path(folder) for folder in work_dirs]
-    if home := _comparison_of(folders):
-        if source or data_root or configs:
-            raise UserError(
-                f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root` and `config`'
-            )
-        stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
-        table, state, out = read_table(**(stored or {})), State(home), Path(out or home / PAGE)
-        check_page(out)
-        failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
-        return write(table, state, failed, out)
-    out = Path(out or folders[0] / REPORT)
-    runs = run_records(folders, out, source, data_root, configs)
+    home = _comparison_of(folders)
+    if home is None:
+        page = Path(out or folders[0] / REPORT)
+        first = partial(_introduction, page) if len(folders) > 1 else None
+        return write_report(folders, page, source, data_root, configs, first)
+    if source or data_root or configs:
+        raise UserError(f'{home} is a comparison, whose page shows no images: leave out `data`, `data_root`, `config`')
+    page = Path(out or home / PAGE)
+    check_page(page)
+    stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
+    table, state = read_table(**(stored or {})), State(home)
+    failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
+    return write(table, state, failed, page)
+
+
+def _introduction(page: Path, runs: Sequence[RunRecord]) -> Sections:
     try:
-        first = sections(beside(runs), out)
+        return sections(beside(runs), page)
     except UserError as error:  # such as a checkpoint without log and config
-        first = {'Comparison': {'': [Block('missing', f'{error}')]}}
-    others = {title: blocks for title, blocks in sections_of(runs).items() if title not in first}
-    return write_page(out, ' and '.join(run.label for run in runs), first | others)
+        return {'Comparison': {'': [Block('missing', str(error))]}}
 
 
 def _comparison_of(folders: Sequence[Path]) -> Path | None:
     """Return the folder of a comparison, if these are it or all of its finished runs."""
     given = {folder.resolve() for folder in folders}
-    home = folders[0].resolve() if is_comparison(folders[0]) else folders[0].resolve().parents[1]
-    finished = {run for path in home.glob('results/*.json') if (run := home / 'runs' / path.stem).is_dir()}
-    are_runs = {folder.parent for folder in given} == {home / 'runs'}
-    return home if is_comparison(home) and (given == {home} or (are_runs and finished and finished <= given)) else None
+    for home in (folders[0].resolve(), folders[0].resolve().parents[1]):
+        finished = {run for path in home.glob('results/*.json') if (run := home / 'runs' / path.stem).is_dir()}
+        are_runs = finished and finished <= given and {folder.parent for folder in given} == {home / 'runs'}
+        if (home / RESOLVED).is_file() and (are_runs or (given == {home} and (home / 'results').is_dir())):
+            return home
+    return None
 
 
 def beside(runs: Sequence[RunRecord]) -> Comparison:

@@ -10,7 +10,7 @@ import torch
 from mmengine.config import Config
 
 from mixcl.apis.training import run as train
-from mixcl.comparison.measures import FROZEN
+from mixcl.comparison.measures import FROZEN, protocol_of
 from mixcl.comparison.state import State, slug
 from mixcl.comparison.table import UNLABELLED, Run, Table
 from mixcl.engine.runners.data_workers import kill_workers
@@ -20,7 +20,8 @@ from mixcl.recipes.building import build_model
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.length import Fit
 from mixcl.recipes.prepared import Options, prepared_to_train
-from mixcl.recipes.reading import read_config
+from mixcl.recipes.reading import is_data_set, read_config
+from mixcl.recipes.recipe_table import PROTOCOLS
 from mixcl.recipes.subject import read_subject
 from mixcl.registry import DATASETS, build
 from mixcl.weights import RANDOM
@@ -34,9 +35,10 @@ CLOCK = 'seconds.json'
 def config_for(run: Run, table: Table, seed: int, folder: Path) -> tuple[Config, Options]:
     """Return the config of a training run, and its options."""
     config = read_config(run.path)
-    batch = run.batch_size or (None if run.data else config.get('batch'))
-    epochs = run.epochs or (None if run.data else config.schedule.epochs)
-    own = run.data is None and (epochs, batch) == (config.schedule.epochs, config.get('batch'))
+    fits = run.source is not None and not is_data_set(run.source)  # to images of which no config knows
+    batch = run.batch_size or (None if fits else config.get('batch'))
+    epochs = run.epochs or (None if fits else config.schedule.epochs)
+    own = not fits and (epochs, batch) == (config.schedule.epochs, config.get('batch'))
     options = Options(
         work_dir=str(folder),
         resume='auto' if checkpoints_in(folder) else None,
@@ -68,7 +70,9 @@ def with_lengths(table: Table, state: State) -> Table:
         file.write(configs[first].pretty_text.encode())
     if table.labelled:
         subject = read_subject(RANDOM, str(state.folder / NETWORK))
-        planned([name for name in table.measures if name != 'robustness'], table.images, subject, roots=table.roots)
+        for data, measures in table.by_data.items():
+            protocols = {protocol_of(name) for name in measures} & {*PROTOCOLS} - {'robustness'}
+            planned(sorted(protocols) or ['knn'], data, subject, roots=table.roots(data))
     epochs = {name: cfg.train_cfg.max_epochs for name, cfg in configs.items()}
     if table.equal != 'epochs':
         costs = {name: _cost_of_epoch(name, cfg, table, state) for name, cfg in configs.items()}

@@ -141,19 +141,41 @@ def _right(answers: Tensor, images: Labelled) -> np.ndarray:
     return (answers.cpu() == images.truth).numpy()
 
 
-MEASURES: dict[str, Callable[[Labelled], Answers]] = dict(few_labels=few_labels, knn=knn, linear_fast=linear_fast)
+def twins(images: Labelled) -> Answers:
+    """Whether the nearest image of the other set has the same label, both for the test images and for the bank.
+
+    For pictures of the same things by two hands, where every thing is a class of its own.
+    """
+    pairs = (images, Labelled(images.queries, images.truth, images.bank, images.labels))
+    found = [nearest_neighbours(each.queries, each.bank, 1)[1][:, 0].cpu() for each in pairs]
+    right = [each.labels[places] == each.truth for each, places in zip(pairs, found, strict=True)]
+    return dict(twins=torch.cat(right)[None].numpy())
+
+
+MEASURES: dict[str, Callable[[Labelled], Answers]] = dict(
+    few_labels=few_labels, knn=knn, linear_fast=linear_fast, twins=twins
+)
 FROZEN = ('few_labels', 'linear_fast', 'knn')
 """Measures of frozen features, each image of which is known to be right or wrong."""
 
 
+def protocol_of(measure: str) -> str:
+    """Return the protocol of a measure, ``PROTOCOL`` or ``PROTOCOL@DATA``."""
+    return measure.partition('@')[0]
+
+
 def measured(images: Labelled, measures: Sequence[str]) -> Answers:
     """Take those of the measures that are of frozen features."""
-    taken = [MEASURES[measure](images) for measure in measures if measure in MEASURES]
-    return {name: rows for answers in taken for name, rows in answers.items()}
+    return {
+        name.replace(protocol_of(measure), measure, 1): rows
+        for measure in measures
+        if protocol_of(measure) in MEASURES
+        for name, rows in MEASURES[protocol_of(measure)](images).items()
+    }
 
 
 def values(answers: Mapping[str, np.ndarray], measure: str) -> np.ndarray:
     """Return how correctly each image is classified in each draw, (draws, images) in [0, 1]: the mean over the parts of
     a measure; (0, 0) if it was not taken."""
-    rows = [right for name, right in answers.items() if measure in (name, name.partition('/')[0])]
+    rows = [right for name, right in answers.items() if measure in (name, name.rpartition('/')[0])]
     return np.mean(rows, axis=0) if rows else np.empty((0, 0))

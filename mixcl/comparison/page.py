@@ -10,12 +10,10 @@ from urllib.parse import quote
 
 from matplotlib.figure import Figure
 
-from mixcl.comparison import rows
 from mixcl.comparison.rows import Comparison, Found, Rows, heading
 from mixcl.comparison.running import jobs_of
 from mixcl.comparison.state import State
 from mixcl.comparison.table import Table
-from mixcl.evaluation.functional.paired_difference import Difference
 from mixcl.files import written_whole
 from mixcl.visualization.canvas import finished
 from mixcl.visualization.curves import curves_figure
@@ -36,15 +34,6 @@ def found_in(table: Table, state: State) -> Found:
     return found
 
 
-def differences(table: Table, found: Found) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Compare the pairs of a table, in the named measure first."""
-    return rows.differences(found, table.compared, _measures(table) if table.labelled else ())
-
-
-def _measures(table: Table) -> list[str]:
-    return [table.named, *(name for name in table.measures if name != table.named)]
-
-
 def comparison_of(table: Table, state: State, failed: Mapping[str, str]) -> Comparison:
     """Return what a comparison has found so far."""
     found = found_in(table, state)
@@ -53,9 +42,10 @@ def comparison_of(table: Table, state: State, failed: Mapping[str, str]) -> Comp
         is_finished = any(result.seed == job.seed for result in found.get(job.name, ()))
         if job.run is not None and is_finished and job.folder.is_dir():
             folders.setdefault(job.name, {})[job.seed] = job.folder
+    measures = [table.named, *(name for name in table.measures if name != table.named)]
     return Comparison(
-        found, _measures(table), table.compared, folders, table.baselines, table.labelled,
-        _note(table), failed,
+        found, measures, table.compared, folders, table.baselines, table.labelled,
+        [*_note(table), *table.tried], failed,
     )  # fmt: skip
 
 

@@ -47,7 +47,18 @@ class Comparison:
     @cached_property
     def differences(self) -> dict[tuple[str, str], dict[str, Difference]]:
         """Differences by pair and measure, over the seeds that both have."""
-        return differences(self.found, self.pairs, self.measures if self.has_verdicts else ())
+        compared = {}
+        for run, beside in self.pairs if self.has_verdicts else ():
+            seeds = {result.seed: result for result in self.found.get(beside, [])}
+            pairs = [(result, seeds[result.seed]) for result in self.found.get(run, []) if result.seed in seeds]
+            gains = {}
+            for measure in self.measures:
+                values = [(result.values(measure), other.values(measure)) for result, other in pairs]
+                if values and all(rows.size for pair in values for rows in pair):
+                    gains[measure] = difference(*zip(*values, strict=True))
+            if gains:
+                compared[run, beside] = gains
+        return compared
 
     @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -117,33 +128,15 @@ class Comparison:
         ]
 
 
-def differences(
-    found: Found, pairs: Sequence[tuple[str, str]], measures: Sequence[str]
-) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Compare pairs by the seeds that both have; a measure that one of the results lacks is left out."""
-    compared = {}
-    for run, beside in pairs:
-        seeds = {result.seed: result for result in found.get(beside, [])}
-        of_seeds = [(result, seeds[result.seed]) for result in found.get(run, []) if result.seed in seeds]
-        gains = {}
-        for measure in measures:
-            rows = [(result.values(measure), other.values(measure)) for result, other in of_seeds]
-            if rows and all(values.size for pair in rows for values in pair):
-                gains[measure] = difference(*zip(*rows, strict=True))
-        if gains:
-            compared[run, beside] = gains
-    return compared
-
-
 def heading(measure: str) -> str:
     """Return the title of a column: 'kNN, emoji' for 'knn@emoji'."""
-    name, _, data = measure.partition('@')
-    whole, _, part = (data or name).rpartition('/')
-    if whole and part.isdecimal():
-        name, data = f'{part} label{"s" * (part != "1")}', whole if data else ''
+    part = measure.rpartition('/')[2]
+    if part.isdigit():
+        return f'{part} label{"s" * (part != "1")}'
+    name, at, data = measure.partition('@')
     protocol, space, encoder = name.partition(' ')
-    title = dict(knn='kNN', linear_fast='linear probe').get(protocol, protocol.replace('_', ' ')) + space + encoder
-    return f'{title}, {data}' if data else title
+    title = dict(knn='kNN', linear_fast='linear probe').get(protocol, protocol.replace('_', ' '))
+    return title + space + encoder + at.replace('@', ', ') + data
 
 
 def _mean(accuracies: Sequence[float | None]) -> str:

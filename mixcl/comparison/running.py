@@ -15,7 +15,7 @@ from mixcl.apis.evaluating import evaluate
 from mixcl.apis.learnt_hook import reading
 from mixcl.apis.training import run as train
 from mixcl.comparison.lengths import CLOCK, NETWORK, config_for
-from mixcl.comparison.measures import BASELINES, MEASURES, Answers, features, measured, pixels
+from mixcl.comparison.measures import BASELINES, MEASURES, Answers, Labelled, features, measured, pixels, protocol_of
 from mixcl.comparison.state import Result, State, slug
 from mixcl.comparison.table import Run, Table
 from mixcl.distributed import unwrapped
@@ -26,7 +26,7 @@ from mixcl.faults import fault_sentence
 from mixcl.quiet_log import tell
 from mixcl.recipes.evaluations.plan import planned
 from mixcl.recipes.paths import preprocessors_of
-from mixcl.recipes.subject import read_subject
+from mixcl.recipes.subject import Subject, read_subject
 from mixcl.registry import DATASETS, build
 from mixcl.weights import RANDOM, checkpoint_in
 
@@ -106,29 +106,36 @@ class Job:
 
     def measured(self, checkpoint: str) -> tuple[Answers, dict[str, float]]:
         """Take the measures of a checkpoint, of a random network, or of pixels."""
-        table = self.table
+        answers: Answers = {}
+        accuracies: dict[str, float] = {}
         subject = read_subject(checkpoint, str(self.state.folder / NETWORK) if checkpoint == RANDOM else None)
-        cfg = planned(['knn'], table.images, subject, roots=table.roots)[0].cfg
+        for data, measures in self.table.by_data.items():
+            images = self._features(data, subject)
+            answers |= {} if images is None else measured(images, measures)
+            others = {protocol_of(name): name for name in measures if protocol_of(name) not in MEASURES}
+            if others and checkpoint != RANDOM:
+                found = evaluate(
+                    checkpoint, data, [*others], encoder=subject.side(), work_dir=str(self.folder / 'evaluation'),
+                    data_root=self.table.data_root or (),
+                )  # fmt: skip
+                if found.failures:
+                    raise UserError('; '.join(found.failures))
+                of_protocol = {row['protocol']['name']: next(iter(row['metrics'].values())) for row in found.rows}
+                accuracies |= {others[name]: value for name, value in of_protocol.items()}
+        return answers, accuracies
+
+    def _features(self, data: str, subject: Subject) -> Labelled | None:
+        """Return the features of a data set, or what a baseline has in their place; None if it is not for these."""
+        cfg = planned(['knn'], data, subject, roots=self.table.roots(data))[0].cfg
         loaders = [
             QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
             for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
         ]
         if self.name in BASELINES:
-            images = BASELINES[self.name](pixels(loaders, preprocessors_of(cfg)[0]))
-            return ({} if images is None else measured(images, table.measures)), {}
+            return BASELINES[self.name](pixels(loaders, preprocessors_of(cfg)[0]))
         encoder = subject.encoder()
         encoder.to('cuda' if torch.cuda.is_available() else 'cpu')
-        answers = measured(features(loaders, encoder), table.measures)
-        others = [measure for measure in table.measures if measure not in MEASURES]
-        if not others or checkpoint == RANDOM:
-            return answers, {}
-        found = evaluate(
-            checkpoint, table.images, others, encoder=subject.side(), work_dir=str(self.folder / 'evaluation'),
-            data_root=table.data_root or (),
-        )  # fmt: skip
-        if found.failures:
-            raise UserError('; '.join(found.failures))
-        return answers, {row['protocol']['name']: next(iter(row['metrics'].values())) for row in found.rows}
+        return features(loaders, encoder)
 
 
 def jobs_of(table: Table, state: State) -> list[Job]:

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from mmengine.config import Config
 
 from mixcl.command_line import add_overrides
-from mixcl.comparison.measures import BASELINES, FROZEN
+from mixcl.comparison.measures import BASELINES, FROZEN, MEASURES, protocol_of
 from mixcl.errors import UserError
 from mixcl.files import written_whole
-from mixcl.recipes.reading import refusing
+from mixcl.recipes.reading import is_data_set, refusing
 from mixcl.recipes.recipe_table import PROTOCOLS, data_of_name
 from mixcl.recipes.typed import check_keys, typed
 from mixcl.shipped import config_name, config_of, find_config
@@ -53,8 +53,13 @@ class Run:
 
     @property
     def source(self) -> str | None:
-        """The images, as ``--data`` takes them."""
-        return self.data if self.data is None or ':' in self.data else f'folder:{self.data}'
+        """The images, as ``--data`` takes them: a folder needs no ``folder:`` unless a data set has its name."""
+        return self.data if self.data is None or ':' in self.data or is_data_set(self.data) else f'folder:{self.data}'
+
+    @property
+    def images(self) -> str:
+        """The data set that it is trained on."""
+        return self.source or data_of_name(config_name(self.path))
 
 
 UNLABELLED = ('found_again', 'effective_rank', 'uniformity')
@@ -75,13 +80,17 @@ class Table:
         runs: by name.
         pairs: names of a run and of the run that it is compared with; by default all others with the first.
         seeds: number of seeds, 0 and up.
-        measures: protocols of ``mixcl evaluate``.
+        measures: protocols of ``mixcl evaluate``, and those of :data:`~mixcl.comparison.measures.MEASURES`; on another
+            data set, ``PROTOCOL@DATA``.
         named: the measure that verdicts are about first.
         baselines: what every table shows beside the runs.
         equal: what the runs have equally much of: optimiser 'steps', encoder 'passes' (with gradient and without), or
             'time'; 'epochs' as each run says.
         evaluated: data set of the measures; by default that of the first run.
         data_root: root folder of the data.
+        choices: by run and setting, values of which the best in the named measure is taken, see :mod:`.choosing`.
+        held_out: by name of a data set, the one to train and measure on instead while settings are chosen.
+        tried: what was tried to choose settings, in sentences.
     """
 
     runs: dict[str, Run]
@@ -93,13 +102,16 @@ class Table:
     equal: Literal['steps', 'passes', 'time', 'epochs'] = 'steps'
     evaluated: str | None = None
     data_root: str | None = None
+    choices: dict[str, dict[str, list]] = field(default_factory=dict)
+    held_out: dict[str, str] = field(default_factory=dict)
+    tried: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in self.runs:
             if not isinstance(name, str) or not name.strip() or name in (*BASELINES, RANDOM):
                 raise UserError(f'a run is called {name!r}: give it a name of its own, not that of a baseline')
-        known = UNLABELLED if self.named in UNLABELLED else PROTOCOLS
-        check_keys(dict.fromkeys(self.measures), known, 'measures')
+        known = UNLABELLED if self.named in UNLABELLED else (*PROTOCOLS, *MEASURES)
+        check_keys(dict.fromkeys(protocol_of(measure) for measure in self.measures), known, 'measures')
         check_keys(dict.fromkeys(self.baselines), (*BASELINES, RANDOM), 'baselines')
         if self.named not in self.measures:
             raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
@@ -107,11 +119,29 @@ class Table:
             if len(pair) != 2:
                 raise UserError(f'pairs: {pair!r} must be two names of runs')
             check_keys(dict.fromkeys(pair), tuple(self.runs), 'pairs')
+        check_keys(self.choices, tuple(self.runs), 'choices')
+        for name, settings in self.choices.items():
+            for setting, values in settings.items():
+                if not isinstance(values, list) or len(values) < 2:
+                    raise UserError(f'choices.{name}: {setting}={values!r} must be a list of two values or more')
+        if self.choices and (judged := self.data_of(self.named)) not in self.held_out:
+            raise UserError(
+                f'choices need images that no result is of: give held_out={{{judged!r}: ...}}, a data set to choose on'
+            )
+
+    def data_of(self, measure: str) -> str:
+        """The data set of a measure."""
+        return measure.partition('@')[2] or self.images
 
     @property
-    def roots(self) -> dict[str, str]:
-        """Root folder by data set, as evaluations take them."""
-        return {} if self.data_root is None else {self.images: self.data_root}
+    def by_data(self) -> dict[str, list[str]]:
+        """The measures by data set."""
+        names = dict.fromkeys(map(self.data_of, self.measures))
+        return {name: [measure for measure in self.measures if self.data_of(measure) == name] for name in names}
+
+    def roots(self, data: str) -> dict[str, str]:
+        """Root folder of a data set, as evaluations take it."""
+        return {} if self.data_root is None else {data: self.data_root}
 
     @property
     def labelled(self) -> bool:
@@ -126,9 +156,8 @@ class Table:
 
     @property
     def images(self) -> str:
-        """The data set that all runs are measured on."""
-        first = next(iter(self.runs.values()))
-        return self.evaluated or first.source or data_of_name(config_name(first.path))
+        """The data set that all runs are measured on, unless a measure has its own."""
+        return self.evaluated or next(iter(self.runs.values())).images
 
     def with_epochs(self, epochs: Mapping[str, int]) -> 'Table':
         """Return the table with the number of epochs of each run."""

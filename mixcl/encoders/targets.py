@@ -56,6 +56,9 @@ class TargetEncoder(nn.Module, ABC):
     def begin_step(self, key: StepKey) -> None:
         """Set the key of the step, for encoders that draw random numbers."""
 
+    def follow(self, preprocessor: nn.Module) -> None:
+        """Learn how images are normalised, for encoders that take them otherwise."""
+
     def check_batch(self, batch_size: int, processes: int) -> None:
         """Raise :class:`~mixcl.errors.UserError` if batches of this size in each of the processes cannot be encoded."""
 

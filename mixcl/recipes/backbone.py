@@ -17,6 +17,7 @@ from mixcl.recipes.paths import kind_of, walk
 from mixcl.recipes.pipelines import NO_VIEWS
 from mixcl.recipes.sections import patch_of, sized
 from mixcl.registry import MODELS, build, keywords_of
+from mixcl.weights import checkpoint_in, read_pretrained
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
 """Settings of the old backbone that the new one keeps."""
@@ -82,6 +83,29 @@ def _width(backbone: Any, name: str, cfg: Config) -> int:
                 f'({" ".join(str(error).split())[:100]}): {advice}, or another backbone'
             ) from error
     return width.shape[1]
+
+
+def use_teacher(cfg: Config, name: str) -> None:
+    """Make another pretrained encoder the teacher: 'timm:NAME', a file whose config says its backbone, or a run.
+
+    Raises:
+        UserError: if the recipe has no teacher, the weights cannot be read, or nothing says of which backbone they are.
+    """
+    if kind_of(cfg.model.get('target') or {}) != 'Teacher':
+        raise UserError(f'`teacher={name}`: {cfg.config_name} has no teacher; train by distillation (`method`)')
+    if name.startswith('timm:'):
+        backbone, weights = config_by_name(name), name
+    else:
+        weights = checkpoint_in(name)
+        pretrained = read_pretrained(weights, ('target', 'online'))
+        if pretrained.backbone is None:
+            raise UserError(
+                f'`teacher={name}` does not say of which backbone it has the weights: write model.target=dict('
+                f'type="Teacher", backbone=dict(...), pretrained={name!r}) in a config'
+            )
+        backbone = pretrained.backbone
+    kept = {key: cfg.model.target[key] for key in ('type', 'size') if key in cfg.model.target}
+    cfg.model.target = ConfigDict(**kept, backbone=backbone, pretrained=weights)
 
 
 def config_by_name(name: str) -> dict[str, Any]:

@@ -66,6 +66,8 @@ def pretraining_sections(recipe: Recipe, model: Mapping[str, Any], processes: in
     pipeline = training_pipeline(recipe, views, sections.patch_of(model['backbone']) if cuts else None)
     size = max(view.size or data.size for view in views.values())
     model = {**model, 'backbone': sections.sized(model['backbone'], size)}
+    if model.get('target'):
+        model['target'] = sections.taught(model['target'], size)
     crops = {name: view.crops for name, view in views.items()}
     if 'views' in keywords_of(kind) and [*crops.items()] != [('view1', 1), ('view2', 1)]:
         model['views'] = crops

@@ -10,6 +10,7 @@ from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.recipes.paths import innermost, kind_of
+from mixcl.recipes.reading import is_data_set, use_data_set
 from mixcl.registry import DATASETS, build
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
@@ -77,9 +78,17 @@ def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
 def use_data(cfg: Config, spec: str, data_root: str | None, labels: bool) -> str:
     """Make a recipe train on other images, in place; its views stay. With labels, kNN is measured.
 
-    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Returns
-    a sentence that says what was found; raises UserError if the images cannot be read.
+    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. A data
+    set that has a file (:func:`~mixcl.recipes.reading.is_data_set`) brings views and measures of its own. Returns
+    a sentence that says what was found, if it had to be looked for; raises UserError if the images cannot be read.
     """
+    if is_data_set(spec):
+        use_data_set(cfg, spec)
+        if data_root:
+            use_data_root(cfg, data_root)
+        if not labels:
+            cfg.data.splits = ConfigDict(train=cfg.data.splits.get('train', {}))
+        return ''
     images = source_config(spec, data_root, dict(train_dataloader=dict(dataset=cfg.data.images)), labels)
     counts = survey(images)
     tested = dict(bank=dict(split='train'), test=dict(split='test')) if counts.classes else {}

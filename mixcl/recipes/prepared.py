@@ -11,7 +11,7 @@ from mmengine.config import Config
 
 from mixcl.distributed import process_count
 from mixcl.errors import UserError
-from mixcl.recipes.backbone import use_backbone, use_image_size
+from mixcl.recipes.backbone import use_backbone, use_image_size, use_teacher
 from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import check_metric_files
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
@@ -35,7 +35,7 @@ from mixcl.recipes.smoke import shrink_to_smoke
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import default_work_dir
 
-OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background', 'lr')
+OF_FACTS = ('data', 'backbone', 'image_size', 'fit', 'smoke', 'cache', 'background', 'lr', 'teacher')
 """Options that change facts, which a config of mmengine's sections does not have."""
 
 
@@ -64,6 +64,7 @@ class Options:
     background: tuple[int, int, int] | None = None  # of images with transparency; white
     backbone: str | None = None
     image_size: int | None = None
+    teacher: str | None = None
     fit: Fit | None = None  # of mixcl pretrain
     lr: float | None = None  # the highest learning rate, as it is
     smoke: bool = False
@@ -156,6 +157,8 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
         override_facts(cfg, {key: value for key, value in facts.items() if key.startswith('data.')})
     elif options.data_root:
         use_data_root(cfg, options.data_root)
+    if options.teacher:
+        use_teacher(cfg, options.teacher)
     if options.backbone:
         use_backbone(cfg, options.backbone, options.image_size)
     elif options.image_size is not None:

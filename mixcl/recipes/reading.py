@@ -80,6 +80,11 @@ def use_data_set(cfg: Config, name: str, folder: Path = HERE) -> None:
         cfg[name] = facts[name]
 
 
+def is_data_set(name: str) -> bool:
+    """Whether this is the name of a data set of mixcl, or a file of one's own, and no source such as folder:photos."""
+    return ':' not in name and (name.endswith('.py') or (shipped('configs') / f'_base_/data/{name}.py').is_file())
+
+
 def data_file(name: str, folder: Path = HERE) -> Path:
     """Return the file of a data set by name; raises UserError if there is none."""
     of_mixcl = shipped('configs') / '_base_/data'

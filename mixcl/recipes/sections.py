@@ -8,6 +8,7 @@ from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.checking import found_type
 from mixcl.recipes.facts import Data, Optimizer, Schedule
+from mixcl.recipes.paths import kind_of
 from mixcl.recipes.typed import with_type
 from mixcl.registry import MODELS, PARAM_SCHEDULERS, build, keywords_of
 
@@ -70,6 +71,18 @@ def sized(backbone: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return the config of a backbone for images of a size, if its class asks for one and its config says none."""
     asks = 'img_size' in keywords_of(class_of(backbone, 'model.backbone'))
     return {**(dict(img_size=size) if asks else {}), **backbone}
+
+
+def taught(target: Any, size: int) -> Any:
+    """Return the config of a target encoder; a teacher's images have a size in pixels, to the nearest whole patch."""
+    if kind_of(target) != 'Teacher' or not isinstance(target.get('backbone'), Mapping):
+        return target
+    patch = patch_of(target['backbone']) or 1
+    side = target.get('size') or max(round(size / patch), 1) * patch
+    backbone = sized(target['backbone'], side)
+    if 'one_size' in keywords_of(class_of(backbone, 'model.target.backbone')):
+        backbone.setdefault('one_size', True)
+    return {**target, 'size': side, 'backbone': backbone}
 
 
 def patch_of(backbone: Mapping[str, Any]) -> int | None:

@@ -14,10 +14,13 @@ from mixcl.comparison.measures import (
     histogram,
     knn,
     linear_fast,
+    measured,
     principal_components,
     raw,
+    twins,
     values,
 )
+from mixcl.comparison.rows import heading
 
 TEN = torch.randint(0, 256, (10, 3, 64), generator=torch.Generator().manual_seed(0)).float()
 IMAGES = Labelled(TEN, torch.arange(10) % 2, TEN.flip(0), (torch.arange(10) % 2).flip(0))
@@ -55,6 +58,26 @@ def test_few_labels_are_as_many_as_the_smallest_class_has_and_count_alike() -> N
     assert values(answers, 'few_labels').mean() == expected
     assert values(answers, 'few_labels/5').mean() == 1, 'the test images are those that were learnt'
     assert values(answers, 'knn').shape == (0, 0) and knn(raw(IMAGES))['knn'].all()
+
+
+def test_twins_are_looked_for_in_both_directions() -> None:
+    rows, noise = torch.nn.functional.normalize(
+        torch.randn(2, 10, 4, generator=torch.Generator().manual_seed(1)), dim=2
+    )
+    hidden = rows + noise
+    order = torch.randperm(10, generator=torch.Generator().manual_seed(2))
+    cosines = (rows @ torch.nn.functional.normalize(hidden[order]).T).numpy()  # (bank, queries)
+    right = [cosines[:, row].argmax() == order[row] for row in range(10)]
+    back = [order[cosines[row].argmax()] == row for row in range(10)]
+    found = twins(Labelled(rows, torch.arange(10), hidden[order], order))['twins']
+    assert found.tolist() == [[*map(bool, right), *map(bool, back)]] and 0 < found.mean() < 1
+
+
+def test_a_measure_on_another_data_set_has_its_name() -> None:
+    answers = measured(raw(IMAGES), ['few_labels@folder:a/b', 'knn'])
+    assert [*answers] == [*(f'few_labels@folder:a/b/{shot}' for shot in (1, 2, 5)), 'knn']
+    assert values(answers, 'few_labels@folder:a/b').shape == (40, 10)
+    assert heading('few_labels@folder:a/b/1') == '1 label' and heading('twins@emoji_twins') == 'twins, emoji_twins'
 
 
 def test_measures_of_pixels_are_those_of_scikit_learn() -> None:

@@ -10,7 +10,7 @@ import pytest
 from visualization.test_report import Page, start
 
 from mixcl.comparison.comparing import RESOLVED
-from mixcl.comparison.existing import beside, write_comparison
+from mixcl.comparison.existing import beside, report
 from mixcl.comparison.page import write
 from mixcl.comparison.running import jobs_of
 from mixcl.comparison.state import Result, State
@@ -85,13 +85,13 @@ def test_the_page_is_made_again_and_answers_to_images_count_beside_other_runs(co
     for folders in ([compared], [*compared.glob('runs/*')]):
         for name in files:
             (compared / name).unlink()
-        assert write_comparison(folders) == compared / 'compare.html'
+        assert report(folders) == compared / 'compare.html'
         assert {name: (compared / name).read_text() for name in files} == files
-    some = write_comparison([*compared.glob('runs/first*'), *compared.glob('runs/second*')], compared / 'some.html')
+    some = report([*compared.glob('runs/first*'), *compared.glob('runs/second*')], compared / 'some.html')
     difference = next(line for line in files['compare.md'].split('\n') if line.startswith('| second | first |'))
     assert difference.split(' | ')[2].rstrip(' |') in Page(some).of('td'), 'by the answers to every image'
     with pytest.raises(UserError, match='is a comparison, whose page shows no images'):
-        write_comparison([compared], source='folder:photos')
+        report([compared], source='folder:photos')
 
 
 def test_runs_that_differ_in_the_seed_alone_are_one_row_and_other_images_another_column(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ def test_a_file_says_settings_of_all_runs_and_options_replace_them(tmp_path: Pat
         (dict(runs=['patchmix'], measures=['kn']), "measures has no 'kn'"),
         (dict(runs=['patchmix'], measures=['knn']), "named='few_labels' is none of the measures knn"),
         (dict(runs=['patchmix'], pairs=[['patchmix', 'b']]), "pairs has no 'b'"),
+        (dict(runs=['patchmix'], choices=dict(a={'batch': [1, 2]})), "choices has no 'a'"),
+        (dict(runs=['patchmix'], choices=dict(patchmix={'batch': [1]})), 'batch=[1] must be a list of two values'),
+        (
+            dict(runs=['patchmix/vit-xs4_digits'], choices={'patchmix/vit-xs4_digits': {'batch': [1, 2]}}),
+            "give held_out={'digits': ...}",
+        ),
         (dict(runs=['patchmix'], baselines=['pixel']), "did you mean 'pixels'"),
     ],
 )
@@ -64,6 +70,12 @@ def test_slips_are_told(given: dict, message: str) -> None:
     with pytest.raises(UserError) as refused:
         read_table(**given)
     assert message in str(refused.value)
+
+
+def test_a_measure_may_name_its_data_set() -> None:
+    table = read_table(['patchmix/vit-xs4_digits'], measures=['knn', 'twins@emoji_twins', 'few_labels'], data_root='x')
+    assert table.by_data == {'digits': ['knn', 'few_labels'], 'emoji_twins': ['twins@emoji_twins']}
+    assert table.roots('emoji_twins') == {'emoji_twins': 'x'}
 
 
 def test_a_file_with_a_fault_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ def evaluation_images(config: Config, loader: str) -> Mapping:
 
 
 def test_every_data_set_is_known_here() -> None:
-    tests_alone = {'imagenet-a', 'imagenet-c', 'imagenet-r', 'voc07'}
-    assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, 'folder', *tests_alone}
+    tests_alone = {'imagenet-a', 'imagenet-c', 'imagenet-r', 'voc07', 'emoji_twins', 'emoji_twins_choice'}
+    tried_elsewhere = {'folder', 'emoji', 'emoji_choice'}
+    assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, *tried_elsewhere, *tests_alone}
     for name in tests_alone:
         with pytest.raises(UserError, match=f"data='{name}' is for evaluations by"):
             prepared('patchmix/vit-s16_in1k', cfg_options=dict(data=name))

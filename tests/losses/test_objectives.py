@@ -10,7 +10,7 @@ from losses.brute_force import COMPOSITIONS, NEGATIVES, WIDTH, case_of, mixtures
 from torch import Tensor
 
 from mixcl.composition import Composition
-from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, Negatives, SwAV
+from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, Negatives, Similarity, SwAV
 
 TEMPERATURE = 0.3
 AMONG = ('batch', 'positives', 'itself')
@@ -47,6 +47,18 @@ def test_info_nce_and_log_mixture(query: str, key: str, among: str, negatives: s
     # A row's own temperature divides and scales.
     rows = LogMixture(0.9, among=among, temperature_scale=2)(queries, keys, target, extra, temperature=TEMPERATURE)
     agree(rows, 2 * TEMPERATURE * brute_force.log_mixture(case, among, TEMPERATURE))
+
+
+@pytest.mark.parametrize(('query', 'key'), PAIRS)
+def test_similarities_to_earlier_keys(query: str, key: str) -> None:
+    of_queries, of_keys, queries, keys = drawn(query, key)
+    queue = vectors(9, WIDTH, seed=6)
+    objective = Similarity(temperature=0.2, key_temperature=0.05)
+    prepared = objective.prepare_keys(dict(view1=3 * keys), dict(view1=queue))['view1']
+    rows = objective(objective.prepare_query(2 * queries), prepared, of_queries.target(of_keys))
+    student, teacher = np.exp((queries @ queue.T).numpy() / 0.2), np.exp((keys @ queue.T).numpy() / 0.05)
+    student, teacher = (part / part.sum(axis=1, keepdims=True) for part in (student, teacher))
+    agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * (-np.log(student) @ teacher.T)).sum(axis=1))
 
 
 @pytest.mark.parametrize(('query', 'key'), PAIRS)

@@ -75,6 +75,13 @@ def test_one_background_wherever_images_are_read(config: str, sources: dict) -> 
         assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}
 
 
+def test_a_data_set_by_name_brings_its_views_and_measures() -> None:
+    by_name = on('mocov3/r50_cifar10', 'digits')
+    as_fact = prepared_to_train(CONFIGS / 'mocov3/r50_cifar10.py', Options(cfg_options=dict(data='digits')))
+    assert {**by_name.to_dict(), 'run_name': None} == {**as_fact.to_dict(), 'run_name': None}
+    assert on('mocov3/r50_cifar10', 'digits', labels=False).val_dataloader is None
+
+
 def test_what_is_said_about_the_data_holds_for_ones_own(sources: dict) -> None:
     said = {'data.read': [dict(type='LoadImage'), dict(type='mmpretrain.RandomGrayscale')], 'data.resize': 300}
     cfg = prepared_to_train(CONFIGS / 'patchmix/vit-s16_folder.py', Options(data=sources['folder'], cfg_options=said))

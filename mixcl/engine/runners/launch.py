@@ -34,6 +34,7 @@ from mixcl.weights import (
     newest_checkpoint,
     read_checkpoint,
 )
+from mixcl.weights.teacher import Teacher
 
 SWITCHES = ('activation_checkpointing', 'compile')
 """Settings that the Runner does not see."""
@@ -119,6 +120,9 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
+    target = getattr(model, 'target', None)
+    if isinstance(target, Teacher):  # its file is read now, and not when the first images have been
+        target.copy_weights(model.backbone, model.neck)
     if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()  # a Runner does so only to train
 

@@ -36,6 +36,7 @@ def write_report(
     source: str | None = None,
     data_root: str | None = None,
     configs: Sequence[str] | None = None,
+    introduction: Callable[[Sequence[RunRecord]], Sections] | None = None,
 ) -> Path:
     """Write one HTML file about a run, or about several side by side; it needs no other file and no network.
 
@@ -45,21 +46,14 @@ def write_report(
         source: images in place of those of the configs, such as 'folder:photos'.
         data_root: root folder of every data set of the configs, or of the source.
         configs: files, one per run: the config that it was trained with, in place of that in its checkpoint.
+        introduction: makes sections that come first, in place of those of the same titles.
 
     Raises:
         UserError: if a folder is not that of a run, or the file cannot be written. If a part of the page cannot be
             made, its section is left out and the end of the page says why.
     """
-    runs = run_records(work_dirs, out, source, data_root, configs)
-    return write_page(Path(out), ' and '.join(run.label for run in runs), sections_of(runs))
-
-
-def run_records(
-    work_dirs: Sequence[str | Path], out: str | Path, source: str | None = None, data_root: str | None = None,
-    configs: Sequence[str] | None = None,
-) -> list[RunRecord]:  # fmt: skip
-    """Return the runs of a report, once its arguments, those of :func:`write_report`, are checked."""
-    folders = list(dict.fromkeys(map(Path, work_dirs)))
+    out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
+    check_page(out)
     named: Sequence[str | None] = configs or [None] * len(folders)
     if len(named) != len(folders):
         raise UserError(f'`config` names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
@@ -67,25 +61,13 @@ def run_records(
     runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
     for run in runs:
         _ = run.named and run.trained  # errors in given configs come before all other work
-    check_page(Path(out))
-    return runs
-
-
-def check_page(out: Path) -> None:
-    """Raise UserError if a file cannot be the page."""
-    if out.suffix != '.html':
-        raise UserError(f'`out={out}`: the name must end in .html')
-    check_writable(out.parent, '`out`')
-
-
-def sections_of(runs: Sequence[RunRecord]) -> Sections:
-    """Return all sections of a report about runs side by side, by title and label."""
+    sections = introduction(runs) if introduction else {}
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {
         'What was trained': facts.summary,
         'Warnings': facts.health,
         'Table of terms': facts.terms,
         'Evaluation': facts.evaluation,
-        'Curves': lambda _: [picture(curves_figure([run.folder for run in runs]), 'Curves', 'svg+xml')],
+        'Curves': lambda _: [picture(curves_figure(folders), 'Curves', 'svg+xml')],
         'Mixtures': partial(_figure, 'mix'),
         'Neighbours': partial(_figure, 'neighbours', among=AMONG),
         'Attention': partial(_figure, 'attention'),
@@ -96,9 +78,10 @@ def sections_of(runs: Sequence[RunRecord]) -> Sections:
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
-    sections: Sections = {}
     left_out: dict[str, list[str]] = {}
     for title, make in makers.items():
+        if title in sections:
+            continue
         shown = {run.label: run for run in runs} if len(runs) > 1 and title != 'Curves' else {'': runs[0]}
         for label, run in shown.items():
             made = blocks_or_reason(partial(make, run))
@@ -109,7 +92,14 @@ def sections_of(runs: Sequence[RunRecord]) -> Sections:
     if left_out:
         reasons = [f'{", ".join(titles)}: {reason}' for reason, titles in left_out.items()]
         sections['Left out'] = {'': [Block('list', reasons)]}
-    return sections
+    return write_page(out, ' and '.join(run.label for run in runs), sections)
+
+
+def check_page(out: Path) -> None:
+    """Raise UserError if a file cannot be the page."""
+    if out.suffix != '.html':
+        raise UserError(f'`out={out}`: the name must end in .html')
+    check_writable(out.parent, '`out`')
 
 
 def write_page(out: Path, title: str, sections: Sections) -> Path:
