@@ -142,11 +142,10 @@ def _trained(run: RunRecord) -> tuple[dict[str, float], dict[str, Any]]:
     curves, (done, planned, _) = points_of(run.lines, 'epoch'), run.progress
     images = innermost((run.config.get('val_dataloader') or {}).get('dataset') or {})
     data = ' '.join([kind_of(images), *(str(images[key]) for key in ('data_root', 'source') if images.get(key))])
-    steps, hours = (
-        [line['step'] for line in run.lines if 'loss' in line][-1],
-        points_of(run.lines, 'hour')['loss'][-1][0],
-    )
-    facts = dict(steps=f'{steps}, unfinished' if planned and done < planned else steps, seconds=3600 * hours)
-    return {
+    steps = [line['step'] for line in run.lines if 'loss' in line][-1]
+    facts = dict(steps=f'{steps}, unfinished' if planned and done < planned else steps)
+    facts['seconds'] = 3600 * points_of(run.lines, 'hour')['loss'][-1][0]
+    accuracies = {
         f'{name} in training@{data}': curve[-1][1] for name, curve in curves.items() if name.endswith('_top1')
-    }, facts
+    }
+    return accuracies, facts

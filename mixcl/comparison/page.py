@@ -133,9 +133,10 @@ def _links(comparison: Comparison, out: Path) -> list[Block]:
     for name, folders in comparison.folders.items():
         for seed, folder in folders.items():
             report = folder / REPORT
-            place = os.path.relpath(report if report.is_file() else folder, out.parent)
+            has_report = report.is_file() and report.resolve() != out.resolve()
+            place = os.path.relpath(report if has_report else folder, out.parent)
             links.append((f'{name}, seed {seed}' if len(folders) > 1 else name, quote(place)))
-            missing += [] if report.is_file() else [folder]
+            missing += [] if has_report else [folder]
     command = f'mixcl report {shlex.quote(str(missing[0]))}' if missing else ''
     hint = [Block('text', f'Links to folders are of runs without a report; to write one: {command}')] if missing else []
     return [Block('links', links), *hint]
