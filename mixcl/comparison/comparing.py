@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mixcl.comparison.choosing import with_choices
 from mixcl.comparison.lengths import with_lengths
-from mixcl.comparison.page import differences, found_in, write
+from mixcl.comparison.page import comparison_of, write
 from mixcl.comparison.running import jobs_of, work
 from mixcl.comparison.state import Result, State
 from mixcl.comparison.table import Table, read_table
@@ -66,8 +66,8 @@ def compare(
     if table.choices:
         table = with_choices(table, folder, partial(_perform, jobs=jobs))
     failures = _perform(table, folder, jobs)
-    found = found_in(table, state)
-    return Compared(found, differences(table, found), failures, folder)
+    comparison = comparison_of(table, state, failures)
+    return Compared(comparison.found, comparison.differences, failures, folder)
 
 
 def _perform(table: Table, folder: Path, jobs: int) -> dict[str, str]:

@@ -1,27 +1,28 @@
-"""What a comparison found, as lines of Markdown, as JSON and as a page."""
+"""The page of a comparison, and the same as Markdown and as JSON."""
 
 import json
+import os
 import shlex
-import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from textwrap import fill
-from typing import Any
+from urllib.parse import quote
 
 from matplotlib.figure import Figure
 
-from mixcl.comparison.measures import SHOTS
+from mixcl.comparison.rows import Comparison, Found, Rows, heading
 from mixcl.comparison.running import jobs_of
-from mixcl.comparison.state import Result, State
+from mixcl.comparison.state import State
 from mixcl.comparison.table import Table
-from mixcl.evaluation.functional.paired_difference import Difference, difference
 from mixcl.files import written_whole
 from mixcl.visualization.canvas import finished
 from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.report.facts import Block
-from mixcl.visualization.report.report_page import picture, write_page
+from mixcl.visualization.report.report_page import blocks_or_reason, picture, write_page
 
-Found = dict[str, list[Result]]
-"""Results by name, in the order of seeds."""
+REPORT = 'report.html'
+"""Name of a run's report in its folder."""
+PAGE = 'compare.html'
 
 
 def found_in(table: Table, state: State) -> Found:
@@ -33,174 +34,127 @@ def found_in(table: Table, state: State) -> Found:
     return found
 
 
-def differences(table: Table, found: Found) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Compare the pairs by the seeds that both have, in the named measure first."""
-    measures = [table.named, *(name for name in table.measures if name != table.named)] if table.labelled else []
-    compared = {}
-    for own, host in table.compared:
-        seeds = {result.seed: result for result in found.get(host, [])}
-        pairs = [(result, seeds[result.seed]) for result in found.get(own, []) if result.seed in seeds]
-        of_pair = {}
-        for measure in measures:
-            rows = [(one.values(measure), other.values(measure)) for one, other in pairs]
-            if rows and all(part.size for pair in rows for part in pair):
-                of_pair[measure] = difference(*zip(*rows, strict=True))
-        if of_pair:
-            compared[own, host] = of_pair
-    return compared
-
-
-def accuracy_rows(table: Table, found: Found) -> Iterator[list[str]]:
-    """Yield heading and rows of the accuracies; a run below a baseline says so."""
-    measures = [name for name in shown(table) if any(result[0].accuracy(name) is not None for result in found.values())]
-    yield ['', *map(heading, measures), 'seeds', 'steps', 'passes per image', 'minutes', 'below']
-    for name in (*table.baselines, *table.runs):
-        results = found.get(name)
-        cells = [_mean([result.accuracy(measure) for result in results or ()]) for measure in measures]
-        if not results or not any(cells):  # grey images have no colour histogram
-            continue
-        facts = results[0].facts
-        passes = ' + '.join(map(str, facts.get('passes') or ()))
-        minutes = [result.facts['seconds'] / 60 for result in results if 'seconds' in result.facts]
-        cost = [str(facts.get('steps', '')), passes, f'{statistics.mean(minutes):.1f}' if minutes else '']
-        below = '' if name in table.baselines else _below(results, table, found)
-        yield [name, *cells, str(len(results)), *cost, below]
-
-
-def shown(table: Table) -> list[str]:
-    """Return the measures of the columns, each few labels' parts beside it."""
-    parts = [f'few_labels/{shot}' for shot in SHOTS] if 'few_labels' in table.measures else []
-    return [table.named, *parts, *(name for name in table.measures if name != table.named)]
-
-
-def heading(measure: str) -> str:
-    """Return the title of a column."""
-    part = measure.rpartition('/')[2]
-    if part.isdigit():
-        return f'{part} label{"s" * (part != "1")}'
-    name, at, data = measure.partition('@')
-    return dict(knn='kNN', linear_fast='linear probe').get(name, name.replace('_', ' ')) + at.replace('@', ', ') + data
-
-
-def _mean(accuracies: Sequence[float | None]) -> str:
-    known = [value for value in accuracies if value is not None]
-    spread = f' ± {statistics.stdev(known):.1f}' if len(known) > 1 else ''
-    return f'{statistics.mean(known):.1f}{spread}' if known else ''
-
-
-def _below(results: list[Result], table: Table, found: Found) -> str:
-    """Name the baselines that are better in the named measure."""
-    own = statistics.mean(result.accuracy(table.named) or 0 for result in results)
-    theirs = {name: found[name][0].accuracy(table.named) for name in table.baselines if name in found}
-    return ', '.join(name for name, value in theirs.items() if value is not None and value > own)
-
-
-def difference_rows(table: Table, compared: dict) -> Iterator[list[str]]:
-    """Yield heading and rows of the differences."""
+def comparison_of(table: Table, state: State, failed: Mapping[str, str]) -> Comparison:
+    """Return what a comparison has found so far."""
+    found = found_in(table, state)
+    folders: dict[str, dict[int, Path]] = {}
+    for job in jobs_of(table, state):
+        is_finished = any(result.seed == job.seed for result in found.get(job.name, ()))
+        if job.run is not None and is_finished and job.folder.is_dir():
+            folders.setdefault(job.name, {})[job.seed] = job.folder
     measures = [table.named, *(name for name in table.measures if name != table.named)]
-    yield ['', 'beside', *map(heading, measures)]
-    for (own, host), gains in compared.items():
-        yield [own, host, *(str(gains[name]) if name in gains else '' for name in measures)]
+    return Comparison(
+        found, measures, table.compared, folders, table.baselines, table.labelled,
+        [*_note(table), *table.tried], failed,
+    )  # fmt: skip
 
 
-def caption(table: Table, compared: dict) -> list[str]:
-    """Say how the tables are to be read."""
-    verdicts = sum(len(gains) for gains in compared.values())
-    lines = [
-        f'Accuracies in percent on {table.images}, mean and standard deviation over {table.seeds} seed(s), of the '
-        'encoder that mixcl embed takes. "Below" names the baselines that are better in the first column. Pixels have '
-        'at most 32 x 32.'
-    ]
-    if 'few_labels' in table.measures:
-        lines += ['Few labels is the mean of logistic regressions on the numbers of labels per class beside it.']
+def _note(table: Table) -> list[str]:
+    """Say what the accuracies are of."""
     if not table.labelled:
         return [
             f'{table.images}, without labels: mean and standard deviation over {table.seeds} seed(s) of the percentage '
             'of images found again by another view of them, and of the effective rank and uniformity of the features. '
             'They show collapse, not which method is better: there are no verdicts without labels.'
         ]
-    if table.seeds == 1:
-        return [*lines, 'One seed: no intervals and no verdicts.']
-    return [
-        *lines,
-        'Differences are paired by seed, with their 95 % interval over seeds and, but for protocols that train, over '
-        'test images and draws of labels; "better" and "worse" mean that it excludes 0.',
-        f'Verdicts: {verdicts}. By chance alone, one in twenty would not be "not told apart".',
-    ]
+    note = (
+        f'Accuracies in percent on {table.images}, mean and standard deviation over {table.seeds} seed(s), of the '
+        'encoder that mixcl embed takes. "Below" names the baselines that are better in the first column. Pixels have '
+        'at most 32 x 32.'
+    )
+    few = 'Few labels is the mean of logistic regressions on the numbers of labels per class beside it.'
+    return [note, few] if 'few_labels' in table.measures else [note]
 
 
-def markdown(rows: Iterator[list[str]]) -> list[str]:
+def markdown(table: Rows) -> list[str]:
     """Return rows as a table of Markdown."""
-    head, *others = rows
+    head, *others = table
     lines = [head, ['---'] * len(head), *others]
     return [f'| {" | ".join(cell.replace("|", "/") for cell in line)} |' for line in lines]
 
 
-def write(table: Table, state: State, failed: dict[str, str]) -> str:
-    """Write compare.md, compare.json and compare.html, and return the text of the first."""
-    found = found_in(table, state)
-    compared = differences(table, found)
-    lines = [*markdown(accuracy_rows(table, found)), '']
-    if compared:
-        lines += [*markdown(difference_rows(table, compared)), '']
-    lines += (
-        caption(table, compared) + [*table.tried] + [f'Failed: {name}: {reason}' for name, reason in failed.items()]
-    )
-    text = '\n'.join([*lines, ''])
-    stored: dict[str, Any] = dict(
+def write(table: Table, state: State, failed: Mapping[str, str], out: Path | None = None) -> Path:
+    """Write compare.md, compare.json and the page, by default compare.html, and return the path of the page."""
+    comparison = comparison_of(table, state, failed)
+    lines = [*markdown(comparison.accuracy_rows()), '']
+    if comparison.differences:
+        lines += [*markdown(comparison.difference_rows()), '']
+    lines += [*comparison.caption(), *(f'Failed: {name}: {reason}' for name, reason in failed.items()), '']
+    stored = dict(
         accuracies=[
             dict(name=result.name, seed=result.seed, facts=result.facts)
-            | {measure: result.accuracy(measure) for measure in shown(table)}
-            for results in found.values()
+            | {measure: result.accuracy(measure) for measure in comparison.columns}
+            for results in comparison.found.values()
             for result in results
         ],
         differences=[
-            dict(run=own, beside=host, measure=measure, verdict=gain.verdict, **gain._asdict())
-            for (own, host), gains in compared.items()
+            dict(run=run, beside=beside, measure=measure, verdict=gain.verdict, **gain._asdict())
+            for (run, beside), gains in comparison.differences.items()
             for measure, gain in gains.items()
         ],
+        settings=comparison.settings,
         failed=failed,
     )
-    for name, content in {'compare.md': text, 'compare.json': json.dumps(stored, indent=1)}.items():
+    for name, content in {'compare.md': '\n'.join(lines), 'compare.json': json.dumps(stored, indent=1)}.items():
         with written_whole(state.folder / name) as file:
             file.write(content.encode())
-    _write_page(table, state, found, compared, failed)
-    return text
+    out = out or state.folder / PAGE
+    return write_page(out, ' and '.join(table.runs), sections(comparison, out))
 
 
-def _write_page(table: Table, state: State, found: Found, compared: dict, failed: dict[str, str]) -> None:
-    head, *rows = accuracy_rows(table, found)
-    blocks = [Block('table', rows, head=head)]
-    if compared:
-        head, *rows = difference_rows(table, compared)
-        blocks += [
-            picture(difference_figure(table, compared), 'Differences', 'svg+xml'),
-            Block('table', rows, head=head),
-        ]
-    blocks += [Block('text', line) for line in (*caption(table, compared), *table.tried)]
-    sections = {'Comparison': {'': blocks}}
-    of_seed = [job for job in jobs_of(table, state) if job.run is not None and job.seed == 0]
-    folders = [job.folder for job in of_seed if job.result() is not None]
-    if folders:
-        lines = [f'{folder.name}: mixcl report {shlex.quote(str(folder))}' for folder in folders]
-        sections['Reports of single runs'] = {'': [Block('list', lines)]}
-        sections['Curves of seed 0'] = {'': [picture(curves_figure(folders), 'Curves', 'svg+xml')]}
-    if failed:
-        sections['Failed'] = {'': [Block('list', [f'{name}: {reason}' for name, reason in failed.items()])]}
-    write_page(state.folder / 'compare.html', ' and '.join(table.runs), sections)
+def sections(comparison: Comparison, out: Path) -> dict[str, dict[str, list[Block]]]:
+    """Return the sections of a page that is written to a file."""
+    blocks = [_table(comparison.accuracy_rows())]
+    if comparison.differences:
+        figure = difference_figure(comparison)
+        blocks += [picture(figure, 'Differences', 'svg+xml'), _table(comparison.difference_rows())]
+    found = {'Comparison': [*blocks, *(Block('text', line) for line in comparison.caption())]}
+    firsts = {name: next(iter(folders.values())) for name, folders in comparison.folders.items()}
+    if len(firsts) > 1:
+        found['Settings that differ'] = [_table(comparison.setting_rows())]
+    if firsts:
+        curves = blocks_or_reason(
+            lambda: [picture(curves_figure([*firsts.values()], labels=[*firsts]), 'Curves', 'svg+xml')]
+        )
+        found['Curves'] = [Block('missing', curves)] if isinstance(curves, str) else curves
+        found['Runs'] = _links(comparison, out)
+    if comparison.failed:
+        found['Failed'] = [Block('list', [f'{name}: {reason}' for name, reason in comparison.failed.items()])]
+    return {title: {'': blocks} for title, blocks in found.items()}
 
 
-def difference_figure(table: Table, compared: dict) -> Figure:
-    """Draw the differences in the named measure, their intervals, and every seed."""
-    gains = {pair: found[table.named] for pair, found in compared.items() if table.named in found}
+def _table(table: Rows) -> Block:
+    return Block('table', table[1:], head=table[0])
+
+
+def _links(comparison: Comparison, out: Path) -> list[Block]:
+    """Link the report of every run, or its folder where there is none."""
+    links, missing = [], []
+    for name, folders in comparison.folders.items():
+        for seed, folder in folders.items():
+            report = folder / REPORT
+            has_report = report.is_file() and report.resolve() != out.resolve()
+            place = os.path.relpath(report if has_report else folder, out.parent)
+            links.append((f'{name}, seed {seed}' if len(folders) > 1 else name, quote(place)))
+            missing += [] if has_report else [folder]
+    command = f'mixcl report {shlex.quote(str(missing[0]))}' if missing else ''
+    hint = [Block('text', f'Links to folders are of runs without a report; to write one: {command}')] if missing else []
+    return [Block('links', links), *hint]
+
+
+def difference_figure(comparison: Comparison) -> Figure:
+    """Draw the differences in the first measure that has any, their intervals, and every seed."""
+    compared = comparison.differences
+    measure = next(name for name in comparison.measures if any(name in gains for gains in compared.values()))
+    gains = {pair: of_pair[measure] for pair, of_pair in compared.items() if measure in of_pair}
     figure = Figure(figsize=(11, 1.2 + 0.6 * len(gains)), layout='constrained')
     axis = figure.subplots()
     for place, gain in enumerate(gains.values()):
         axis.plot(gain.by_seed, [place] * len(gain.by_seed), '.', color='0.6')
         axis.errorbar(gain.mean, place, xerr=gain.high - gain.mean, fmt='o', capsize=3, color='C0')
     axis.axvline(0, color='0.3', linewidth=0.8)
-    names = [fill(f'{own} beside {host}', 48, break_long_words=False) for own, host in gains]
+    names = [fill(f'{run} beside {other}', 48, break_long_words=False) for run, other in gains]
     axis.set_yticks(range(len(gains)), names, fontsize=8)
     axis.set_ylim(len(gains) - 0.5, -0.5)
-    axis.set_xlabel(f'points, {heading(table.named)} (95 % interval; dots are seeds)')
+    axis.set_xlabel(f'points, {heading(measure)} (95 % interval; dots are seeds)')
     return finished(figure)

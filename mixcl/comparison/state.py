@@ -57,13 +57,8 @@ class State:
 
     def read(self, name: str, seed: int, settings: Mapping[str, Any]) -> Result | None:
         """Return a stored result of these settings; None if there is none, or its file is damaged."""
-        try:
-            stored = json.loads((self.results / f'{slug(name)}-{seed}.json').read_text())
-            answers = {measure: unpacked(right) for measure, right in stored.pop('answers').items()}
-            found = Result(answers=answers, **stored)
-        except (OSError, ValueError, TypeError, LookupError, AttributeError, zlib.error):
-            return None
-        return found if found.settings == json.loads(json.dumps(settings)) else None
+        found = read_result(self.results / f'{slug(name)}-{seed}.json')
+        return found if found and found.settings == json.loads(json.dumps(settings)) else None
 
     def write(self, result: Result) -> None:
         """Store a result."""
@@ -86,13 +81,23 @@ class State:
     @contextmanager
     def taken(self, name: str, seed: int) -> Iterator[bool]:
         """Lock a run; yield False if another process has it."""
-        with (self.runs / f'{slug(name)}-{seed}.lock').open('w') as lock:
+        with (self.results / f'{slug(name)}-{seed}.lock').open('w') as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 yield False
             else:
                 yield True
+
+
+def read_result(path: Path) -> Result | None:
+    """Return a stored result; None if there is none, or its file is damaged."""
+    try:
+        stored = json.loads(path.read_text())
+        answers = {measure: unpacked(right) for measure, right in stored.pop('answers').items()}
+        return Result(answers=answers, **stored)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, zlib.error):
+        return None
 
 
 def slug(name: str) -> str:

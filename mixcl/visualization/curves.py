@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, finished, plain
@@ -27,7 +28,7 @@ PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
 """Label of the y axis, and scalars of the log that are drawn, by panel."""
 
 
-def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
+def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch', labels: Sequence[str] | None = None) -> Figure:
     """Draw loss terms, kNN and probe, the first term against its chance level, ranks, learning rate and data wait.
 
     Each work dir shows its newest run, with what it continued (``--resume``). Panels without values are left out.
@@ -35,11 +36,13 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
     Args:
         work_dirs: where the time-stamped folders of the runs lie.
         by: the x axis: 'epoch', 'step', or 'hour' of training.
+        labels: names of the runs; by default those of their folders, or paths where two folders have one name.
 
     Raises:
         UserError: if a work dir has no log.
     """
-    runs = {str(folder): points_of(read_log(folder), by) for folder in work_dirs}
+    names_of_runs = labels or labels_of([*map(Path, work_dirs)])
+    runs = {label: points_of(read_log(folder), by) for label, folder in zip(names_of_runs, work_dirs, strict=True)}
     names = sorted({name for points in runs.values() for name in points})
     panels = [panel for panel, (_, chosen) in PANELS.items() if any(map(chosen, names))]
     columns = min(3, len(panels))
@@ -54,24 +57,34 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
         axis.set(xlabel='step' if by == 'epoch' and by not in names else by, ylabel=ylabel, title=panel)
         if panel.endswith('chance level'):
             axis.axhline(1, color='#999999', linestyle=':', label='chance')
-        if len(axis.lines) > 1:
+        if len(axis.lines) > 1 and axis.get_legend_handles_labels()[1]:
             axis.legend(fontsize=6, framealpha=0.5)
         axis.grid(alpha=0.3)
+    if len(runs) > 1:
+        colours = [Line2D([], [], color=PALETTE[n % len(PALETTE)], label=plain(run)) for n, run in enumerate(runs)]
+        figure.legend(handles=colours, loc='outside upper left', fontsize=8)
     return finished(figure)
+
+
+def labels_of(folders: Sequence[Path]) -> list[str]:
+    """Return a label for each folder of a run: its name, or its path where two have one name."""
+    names = [folder.resolve().name for folder in folders]
+    return [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
 
 
 def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
     """Draw one run with a colour per curve, or several with a colour per run and a style per curve."""
-    for number, (run, points) in enumerate(runs.items()):
+    labels = [name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term') for name in names]
+    for number, points in enumerate(runs.values()):
         colours = cycle(PALETTE) if len(runs) == 1 else cycle([PALETTE[number % len(PALETTE)]])
         styles = cycle(STYLES[:1] if len(runs) == 1 else STYLES)
-        for name, colour, style in zip(names, colours, styles, strict=False):
+        for name, label, colour, style in zip(names, labels, colours, styles, strict=False):
             if name in points:
-                label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
-                if len(runs) > 1:
-                    label = plain(Path(run).name, 24) + (f': {label}' if len(names) > 1 else '')
                 marker = 'o' if len(points[name]) < FEW else None
+                label = label if len(runs) == 1 else ''
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
+    for label, style in zip(labels, cycle(STYLES), strict=False) if len(runs) > 1 and len(names) > 1 else ():
+        axis.plot([], [], style, color='0.3', label=label)
 
 
 def read_log(work_dir: str | Path) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from mixcl.comparison.measures import (
     twins,
     values,
 )
-from mixcl.comparison.page import heading
+from mixcl.comparison.rows import heading
 
 TEN = torch.randint(0, 256, (10, 3, 64), generator=torch.Generator().manual_seed(0)).float()
 IMAGES = Labelled(TEN, torch.arange(10) % 2, TEN.flip(0), (torch.arange(10) % 2).flip(0))

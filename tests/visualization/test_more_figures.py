@@ -189,11 +189,12 @@ def test_a_resumed_run_is_one_curve(tmp_path: Path) -> None:
     assert [line['step'] for line in lines if 'loss' in line] == [1, 2, 3, 4, 5]
     log('other', '1', 2, 4)
     for by, places in dict(epoch=[1, 2, 3, 4, 5], step=[1, 2, 3, 4, 5], hour=[0.5, 1, 1.5, 2, 2.5]).items():
-        axes = curves_figure([tmp_path / 'run', tmp_path / 'other'], by).axes
+        figure = curves_figure([tmp_path / 'run', tmp_path / 'other'], by)
+        axes = figure.axes
         first, second = axes[0].lines
         assert axes[0].get_xlabel() == by
         assert first.get_xdata() == pytest.approx(places) and len(second.get_xdata()) == 2
-        assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ['run', 'other']
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['run', 'other']
         assert axes[1].lines[0].get_xdata() == pytest.approx(places[-1:])
     with pytest.raises(UserError, match='no log of a training'):
         curves_figure([tmp_path])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mixcl.engine.hooks import HealthHook
 from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
-from mixcl.evaluation.results import stored_results, table
+from mixcl.evaluation.results import Row, stored_results, table
 from mixcl.recipes.difference import differences
 from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
@@ -50,10 +50,8 @@ class Block(NamedTuple):
 
 def summary(run: RunRecord) -> list[Block]:
     """Summarise what was trained on what, and how long."""
-    cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
+    cfg, points, (done, planned, unit) = run.config, points_of(run.lines, 'epoch'), run.progress
     data = innermost(cfg.train_dataloader['dataset'])
-    points, unit = points_of(run.lines, 'epoch'), 'epoch' if 'epoch' in steps[-1] else 'step'
-    done, planned = steps[-1][unit], cfg.train_cfg.get('max_epochs' if unit == 'epoch' else 'max_iters')
     rows = [
         *([['run', str(name_of(cfg))]] if cfg.get('run_name') else []),
         ['config', str(cfg.get('config_name'))],
@@ -122,6 +120,12 @@ def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
     return rows
 
 
+def evaluated(run: RunRecord) -> list[Row]:
+    """Return the stored results of the checkpoints of a run, each once."""
+    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_results(place)]
+    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+
+
 def evaluation(run: RunRecord) -> list[Block]:
     """Show results of the quick start and of mixcl evaluate, and the papers' numbers of this config.
 
@@ -135,8 +139,7 @@ def evaluation(run: RunRecord) -> list[Block]:
             found = [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
             quick_rows.append([name, *('-' if one is None else f'{one:.1%}' for one in found)])
         blocks.append(Block('table', quick_rows, head=('features', 'kNN', 'linear probe')))
-    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_results(place)]
-    unique = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+    unique = evaluated(run)
     lines = table(unique).split('\n') if unique else []
     if lines:
         head, *cells = (line.strip('| ').split(' | ') for line in lines if line.startswith('| '))

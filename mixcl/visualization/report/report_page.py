@@ -3,7 +3,7 @@
 import base64
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from matplotlib.figure import Figure
 import mixcl
 from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
-from mixcl.visualization.curves import curves_figure
+from mixcl.visualization.curves import curves_figure, labels_of
 from mixcl.visualization.figures import drawn
 from mixcl.visualization.report import facts
 from mixcl.visualization.report.facts import Block
 from mixcl.visualization.report.run_record import RunRecord
+
+Sections = dict[str, dict[str, list[Block]]]
+"""Blocks by the title of their section, and the label of their run or ''."""
 
 MAPPED = 800
 """Number of images on all maps of a page together."""
@@ -33,6 +36,7 @@ def write_report(
     source: str | None = None,
     data_root: str | None = None,
     configs: Sequence[str] | None = None,
+    introduction: Callable[[Sequence[RunRecord]], Sections] | None = None,
 ) -> Path:
     """Write one HTML file about a run, or about several side by side; it needs no other file and no network.
 
@@ -42,24 +46,22 @@ def write_report(
         source: images in place of those of the configs, such as 'folder:photos'.
         data_root: root folder of every data set of the configs, or of the source.
         configs: files, one per run: the config that it was trained with, in place of that in its checkpoint.
+        introduction: makes sections that come first, in place of those of the same titles.
 
     Raises:
         UserError: if a folder is not that of a run, or the file cannot be written. If a part of the page cannot be
             made, its section is left out and the end of the page says why.
     """
     out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
-    if out.suffix != '.html':
-        raise UserError(f'`out={out}`: the name must end in .html')
-    names = [folder.resolve().name for folder in folders]
-    labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
+    check_page(out)
     named: Sequence[str | None] = configs or [None] * len(folders)
     if len(named) != len(folders):
         raise UserError(f'`config` names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
-    parts = zip(folders, labels, named, strict=True)
+    parts = zip(folders, labels_of(folders), named, strict=True)
     runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
     for run in runs:
         _ = run.named and run.trained  # errors in given configs come before all other work
-    check_writable(out.parent, '`out`')
+    sections = introduction(runs) if introduction else {}
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {
         'What was trained': facts.summary,
         'Warnings': facts.health,
@@ -76,9 +78,10 @@ def write_report(
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
-    sections: dict[str, dict[str, list[Block]]] = {}
     left_out: dict[str, list[str]] = {}
     for title, make in makers.items():
+        if title in sections:
+            continue
         shown = {run.label: run for run in runs} if len(runs) > 1 and title != 'Curves' else {'': runs[0]}
         for label, run in shown.items():
             made = blocks_or_reason(partial(make, run))
@@ -89,10 +92,17 @@ def write_report(
     if left_out:
         reasons = [f'{", ".join(titles)}: {reason}' for reason, titles in left_out.items()]
         sections['Left out'] = {'': [Block('list', reasons)]}
-    return write_page(out, ' and '.join(labels), sections)
+    return write_page(out, ' and '.join(run.label for run in runs), sections)
 
 
-def write_page(out: Path, title: str, sections: Mapping[str, Mapping[str, Sequence[Block]]]) -> Path:
+def check_page(out: Path) -> None:
+    """Raise UserError if a file cannot be the page."""
+    if out.suffix != '.html':
+        raise UserError(f'`out={out}`: the name must end in .html')
+    check_writable(out.parent, '`out`')
+
+
+def write_page(out: Path, title: str, sections: Sections) -> Path:
     """Write a page of sections, whose blocks stand below the label of their run, or ''."""
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
     values = dict(title=title, sections=sections, version=mixcl.__version__)

@@ -44,6 +44,18 @@ class RunRecord:
         return read_log(self.folder)
 
     @property
+    def has_log(self) -> bool:
+        """Whether anything of the training is logged."""
+        return any(self.folder.glob('*/vis_data/scalars.json'))
+
+    @property
+    def progress(self) -> tuple[int, int | None, str]:
+        """Number of trained epochs, or of steps where no epochs are counted, of how many if known, and the unit."""
+        last = [line for line in self.lines if 'loss' in line][-1]
+        unit = 'epoch' if 'epoch' in last else 'step'
+        return last[unit], self.config.train_cfg.get('max_epochs' if unit == 'epoch' else 'max_iters'), unit
+
+    @property
     def starts(self) -> list[Path]:
         """Folders of the run's starts."""
         return [Path(start) for start in dict.fromkeys(line['start'] for line in self.lines)]
