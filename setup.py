@@ -68,6 +68,7 @@ setup(
         'torch>=2.6',  # fully_shard
         'torchvision',
         'timm>=1.0',
+        'huggingface_hub',  # timm's own: weights by name
         'scikit-learn',
         'scipy',
         'numpy',

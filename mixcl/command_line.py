@@ -6,6 +6,9 @@ from typing import Any
 
 from mmengine.config import DictAction
 
+WEIGHTS = "a run's folder or checkpoint, a file or folder of weights, timm:NAME or hf-hub:OWNER/NAME"
+"""What commands take where they read a backbone; see :func:`mixcl.weights.weights_named`."""
+
 
 class OverrideAction(DictAction):
     """mmengine's action for ``NAME=VALUE ...``, with one error line instead of a traceback for what it cannot parse."""

@@ -20,7 +20,16 @@ from mixcl.recipes.images import image_pipeline, image_size, output_size
 from mixcl.recipes.paths import preprocessors_of
 from mixcl.recipes.subject import Subject, read_subject
 from mixcl.weights import RANDOM, load_encoder
-from mixcl.weights.export import WRITERS, Exported, Loading, Preprocessing, model_card
+from mixcl.weights.export import (
+    HEADER,
+    WRITERS,
+    Exported,
+    Loading,
+    Preprocessing,
+    model_card,
+    repository_named,
+    upload,
+)
 
 TOLERANCE = 1e-5
 """Largest difference of features in the other library, as a share of the largest feature."""
@@ -35,6 +44,7 @@ def export(
     out: str | Path,
     encoder: str | None = None,
     config: str | Path | None = None,
+    push: str | None = None,
 ) -> Path:
     """Write the backbone in a checkpoint to a folder that another library can load, with a model card.
 
@@ -42,21 +52,25 @@ def export(
     images. If that library is not installed, the output says so instead.
 
     Args:
-        checkpoint: a file of a run, of a fine-tuned classifier, or of a backbone alone.
+        checkpoint: as for :func:`mixcl.load_backbone`: a run, a file, 'timm:NAME' or 'hf-hub:OWNER/NAME'.
         to: 'timm', 'torchvision', 'huggingface' or 'onnx'; mmpretrain and mmdet read checkpoints (docs/weights.md).
         out: the folder, which must be empty or not exist.
         encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
         config: config that the weights were trained with, in place of the one in the file.
+        push: 'OWNER/NAME', a repository of the hub to upload the folder to, for timm; a new one is private.
 
     Returns:
         The folder.
 
     Raises:
-        UserError: if the checkpoint cannot be read, the format cannot express the backbone, or the check fails.
+        UserError: if the checkpoint cannot be read, the format cannot express the backbone, the check fails, or the hub
+            refuses.
     """
     out = Path(out).expanduser()
     if to not in WRITERS:
         raise UserError(f'there is no format {to!r} to export to; choose one of {", ".join(WRITERS)}')
+    if push and to != 'timm':
+        raise UserError(f'`push={push}` uploads what timm loads from the hub; choose `to=timm`, not {to}')
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another `out`')
     if str(checkpoint) == RANDOM:
@@ -64,16 +78,21 @@ def export(
     subject = read_subject(str(checkpoint), None if config is None else str(config))
     chosen = subject.side(encoder)
     exported = exported_of(subject, chosen)
+    repository = repository_named(push) if push else None
     try:
         with folder_written_whole(out) as folder:
             checked = [(way, check(exported, way, folder, to)) for way in WRITERS[to](exported, folder)]
-            lines = [f'{way.lines(Path(out.name))}\n# {result}' for way, result in checked]
-            model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen))
+            lines = [f'{way.lines(Path(out.name), repository)}\n# {result}' for way, result in checked]
+            header = HEADER if repository else ''
+            model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen), header)
     except OSError as error:
         reason = error.strerror or error
         raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another `out`') from error
     loading = [f'{way.lines(out)}\n# {result}' for way, result in checked]
     tell('\n\n'.join([f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}', *loading]))
+    if repository:
+        upload(out, repository)
+        tell(f'uploaded: mixcl.load_backbone({f"hf-hub:{repository}"!r})')
     return out
 
 

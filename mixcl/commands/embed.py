@@ -11,7 +11,7 @@ continues.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, positive
+from mixcl.command_line import WEIGHTS, add_allow_pickle, add_config_option, add_data_root, positive
 from mixcl.errors import UserError, first_few, printable
 from mixcl.machine import cpu_cores
 
@@ -25,7 +25,7 @@ def not_negative(text: str) -> int:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument('checkpoint', help='a pretraining checkpoint, a classifier, or the weights of a backbone')
+    parser.add_argument('checkpoint', help=WEIGHTS)
     images = parser.add_mutually_exclusive_group(required=True)
     images.add_argument('--images', metavar='FOLDER', help='a folder of images, however deep')
     images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')

@@ -7,7 +7,7 @@ describes the protocols, the recipe of each, and how results are stored.
 import sys
 from argparse import ArgumentParser, Namespace
 
-from mixcl.command_line import add_allow_pickle, add_config_option, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import WEIGHTS, add_allow_pickle, add_config_option, add_launcher, add_overrides, arguments_of
 from mixcl.errors import with_options
 from mixcl.recipes.recipe_table import PROTOCOLS
 
@@ -15,7 +15,7 @@ AFTERWARDS = 'the same command continues with what is not finished (with --rerun
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
+    parser.add_argument('checkpoint', help=f"{WEIGHTS}; or 'random' for an untrained backbone")
     parser.add_argument('--data', required=True, metavar='NAME', help='a file of configs/_base_/data/ (in1k), '
                         'or your own images: folder:PATH, list:PATH.csv, hf:PATH, tar:PATTERN')  # fmt: skip
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from mixcl.command_line import add_allow_pickle, add_config_option, positive
+from mixcl.command_line import WEIGHTS, add_allow_pickle, add_config_option, positive
 from mixcl.errors import UserError, printable
 
 EXAMPLES = """
@@ -13,7 +13,7 @@ example:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument('checkpoint', metavar='RUN', help='the folder of a run, or a checkpoint')
+    parser.add_argument('checkpoint', metavar='RUN', help=WEIGHTS)
     parser.add_argument('queries', nargs='+', type=Path, metavar='QUERY', help='an image')
     parser.add_argument('--among', required=True, metavar='FOLDER', help='the images to look at, however deep')
     parser.add_argument('--k', type=positive, default=7, help='images for each query; default 7')

@@ -7,7 +7,7 @@ docs/python.md says how. Repeating the command continues a stopped run.
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
-from mixcl.command_line import add_data_root, add_data_settings, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import WEIGHTS, add_data_root, add_data_settings, add_launcher, add_overrides, arguments_of
 from mixcl.errors import is_first_process
 from mixcl.shipped import config_name, config_of
 
@@ -44,7 +44,7 @@ def add_options(parser: ArgumentParser) -> None:
                         'scaled to the batch')  # fmt: skip
     parser.add_argument('--seed', type=int, metavar='N', help="of weights, views and mixtures; default the method's, 7")
     parser.add_argument('--image-size', type=int, metavar='PIXELS', help="of the views; default the method's, 224")
-    parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights to start from; default random ones')
+    parser.add_argument('--pretrained', metavar='WEIGHTS', help=f'start from {WEIGHTS}; default random weights')
     parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
     parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos; default none')
     parser.add_argument(

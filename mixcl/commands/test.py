@@ -8,7 +8,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from mixcl.command_line import add_allow_pickle, add_data_root, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import WEIGHTS, add_allow_pickle, add_data_root, add_launcher, add_overrides, arguments_of
 from mixcl.errors import UserError
 
 AFTERWARDS = 'nothing is kept, the same command starts again'
@@ -17,7 +17,7 @@ AFTERWARDS = 'nothing is kept, the same command starts again'
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('config', help='config file')
     parser.add_argument('checkpoint', nargs='?', help='checkpoint file of a run of this config')
-    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="for frozen features: the backbone, or 'random'")
+    parser.add_argument('--pretrained', metavar='WEIGHTS', help=f"for frozen features: {WEIGHTS}; or 'random'")
     parser.add_argument('--encoder', choices=['online', 'target'], help='of --pretrained; default: as the config says')
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<method>/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')

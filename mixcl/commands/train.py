@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from mixcl.command_line import (
+    WEIGHTS,
     add_allow_pickle,
     add_data_root,
     add_data_settings,
@@ -30,7 +31,7 @@ def add_options(parser: ArgumentParser) -> None:
                         help='continue a run: from the newest checkpoint of the work dir, or this one')  # fmt: skip
     parser.add_argument('--allow-changes', action='store_true', help='with --resume: settings may differ from before')
     parser.add_argument('--overwrite', action='store_true', help='remove checkpoints of another run in the work dir')
-    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="where the backbone starts from, or 'random'")
+    parser.add_argument('--pretrained', metavar='WEIGHTS', help=f"{WEIGHTS}; or 'random'")
     parser.add_argument(
         '--encoder', choices=['online', 'target'], help='encoder of --pretrained; default: as the config says'
     )

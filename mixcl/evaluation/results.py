@@ -10,6 +10,7 @@ from mixcl.errors import UserError
 from mixcl.files import locked, read_regular, written_whole
 from mixcl.quiet_log import tell
 from mixcl.weights import RANDOM
+from mixcl.weights.named import PUBLISHED
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
@@ -87,6 +88,8 @@ def default_folder(checkpoint: str | Path) -> Path:
     """Return the folder for results, logs and checkpoints of evaluations."""
     path = Path(checkpoint).resolve()
     name = path.name if path.is_dir() or str(checkpoint) == RANDOM else f'{path.parent.name}_{path.stem}'
+    if str(checkpoint).startswith(PUBLISHED):
+        name = str(checkpoint).replace(':', '_').replace('/', '_')
     return Path('work_dirs/evaluation', name)
 
 

@@ -6,12 +6,12 @@ from mixcl.weights.backbone_config import backbone_config, image_shape
 from mixcl.weights.checkpoint import (
     allow_pickle,
     load_checkpoints_as_data,
-    local_file,
     non_finite,
     read_checkpoint,
     weights_of,
 )
 from mixcl.weights.encoder import RANDOM, Encoder, load_encoder
+from mixcl.weights.named import NamedWeights, local_file, weights_named
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,

@@ -1,8 +1,6 @@
 """Number of attention heads of a vision transformer, which its weights do not tell."""
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import timm
@@ -11,22 +9,10 @@ from mmpretrain.models import VisionTransformer
 from torch import nn
 
 from mixcl.recipes.paths import kind_of
-from mixcl.weights.checkpoint import LIBRARY_FILES
 
 MOCO_V3 = 'MoCo v3, PatchMix or SDMP'
 USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
 """Number of heads by the width of a vision transformer; in the format :data:`MOCO_V3`, width 384 has 12."""
-
-
-def config_beside(path: Path) -> dict[str, Any]:
-    """Read the ``config.json`` beside a file of Hugging Face or timm; empty without one."""
-    config = path.with_name('config.json')
-    return json.loads(config.read_text()) if path.name in LIBRARY_FILES and config.is_file() else {}
-
-
-def heads_beside(values: Mapping[str, Any]) -> int | None:
-    """Return the number of heads that :func:`config_beside` says."""
-    return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
 
 
 def heads_in_config(backbone: Mapping[str, Any] | None) -> int | None:

@@ -39,7 +39,7 @@ def image_shape(backbone: Mapping | None) -> tuple[int, int] | None:
     """
     given = {**(backbone or {}), **((backbone or {}).get('arguments') or {})}
     name = 'pretrained_img_size' if kind_of(given) == 'DetectionViT' else 'img_size'
-    square = (1, 1) if given.keys() & {'type', 'architecture'} else None
+    square = (1, 1) if given.keys() & {'type'} else None
     match given.get(name, given.get('image_size')):
         case int():
             return 1, 1

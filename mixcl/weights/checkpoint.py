@@ -1,6 +1,5 @@
 """Reading of checkpoints as data, here and nowhere else: a file that wants to run code is refused."""
 
-import hashlib
 import logging
 import pickle
 import re
@@ -8,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlparse
 
 import torch
 from mmengine.logging import print_log
@@ -19,6 +17,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.files import matches_checksum, open_regular
 from mixcl.recipes.paths import dotted, walk
+from mixcl.weights.named import LIBRARY_FILES, local_file
 
 _pickle_allowed = False
 
@@ -46,47 +45,8 @@ def is_trusted() -> bool:
     return _pickle_allowed
 
 
-LIBRARY_FILES = ('model.safetensors', 'pytorch_model.bin')
-"""Names of the weight file in a folder of Hugging Face or timm, which has a ``config.json`` beside it."""
-
-
-def local_file(path: str | Path) -> Path:
-    """Return the checkpoint file that a user named by path, address, or a folder of Hugging Face or timm."""
-    if '://' in str(path):
-        return downloaded(str(path))
-    local = Path(path).expanduser()
-    if local.is_dir():
-        return next((local / name for name in LIBRARY_FILES if (local / name).is_file()), local)
-    return local
-
-
-def downloaded(address: str) -> Path:
-    """Return the copy, in torch's hub folder, of a file at an ``http(s)://`` address; download it at first use.
-
-    Raises:
-        UserError: if the address cannot be reached, or is of another kind. Other kinds that mmengine knows lead to
-            hosts that are gone, or to libraries that unpickle.
-    """
-    scheme, _, path = urlparse(address)[:3]
-    if scheme not in ('http', 'https'):
-        raise UserError(
-            f'checkpoints are not read from {scheme}:// addresses ({address}): download the file and give its path, or '
-            'an https:// address'
-        )
-    # Many files on the web are called model.safetensors.
-    name = f'{hashlib.sha256(address.encode()).hexdigest()[:12]}-{Path(path).name}'
-    local = Path(torch.hub.get_dir(), 'checkpoints', name)
-    if not local.is_file():
-        local.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(address, str(local), progress=False)
-        except (OSError, RuntimeError, ValueError) as error:  # URLError is an OSError
-            raise UserError(f'the checkpoint {address} cannot be downloaded: {" ".join(str(error).split())}') from error
-    return local
-
-
 def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> dict:
-    """Read a checkpoint of tensors and plain values, from a file or an address that :func:`local_file` takes.
+    """Read a checkpoint of tensors and plain values, from what :func:`~mixcl.weights.named.weights_named` takes.
 
     A checksum beside it must match. mmengine shows the end of this function's name to the user ("by file backend").
 

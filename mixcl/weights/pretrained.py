@@ -13,11 +13,13 @@ from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import config_beside, head_mismatch, heads_beside, heads_in_config, usual_heads
+from mixcl.weights.attention_heads import head_mismatch, heads_in_config, usual_heads
 from mixcl.weights.backbone_config import backbone_config, image_shape
-from mixcl.weights.checkpoint import local_file, mismatches, non_finite, read_checkpoint, weights_of
+from mixcl.weights.checkpoint import mismatches, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, grid_mismatch, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
+from mixcl.weights.named import timm_config, weights_named
+from mixcl.weights.run_state import checkpoint_in
 from mixcl.weights.stored_config import meta_of, stored_config
 
 COUNTER = '.num_batches_tracked'
@@ -65,7 +67,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     Raises:
         UserError: if the file cannot be read, holds no weights, or has no such encoder.
     """
-    sides = (encoder,) if isinstance(encoder, str) else tuple(encoder)
+    path, sides = checkpoint_in(path), (encoder,) if isinstance(encoder, str) else tuple(encoder)
     encoders = encoders_in(read_checkpoint(path), path)
     for name in sides:
         if name in encoders:
@@ -84,8 +86,9 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
         UserError: if the checkpoint holds no weights.
     """
     weights = weights_of(checkpoint, path)
-    kind, config, encoders = format_of(weights), stored_config(checkpoint, path), {}
-    epochs, beside = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), config_beside(local_file(path))
+    kind, network, encoders = format_of(weights), weights_named(path).network, {}
+    config = stored_config(checkpoint, path) or timm_config(network, path)
+    epochs = meta_of(checkpoint).get('epoch', checkpoint.get('epoch'))
     backbone = backbone_config(config)
     for encoder in ENCODERS:
         prefix = getattr(kind, encoder)
@@ -100,8 +103,8 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
                 epochs=epochs if isinstance(epochs, int) else None,
                 format=kind.name,
                 rest=tuple(parts_of(name for name in weights if not name.startswith(prefix))),
-                num_heads=heads_beside(beside),
-                image_shape=image_shape(backbone or {**beside, 'arguments': beside.get('model_args')}),
+                num_heads=network.get('num_attention_heads'),
+                image_shape=image_shape(backbone or network),
             )
     return encoders
 

@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from mixcl.errors import UserError
 from mixcl.files import is_whole
 from mixcl.weights.checkpoint import position_and_time
+from mixcl.weights.named import LIBRARY_FILES
 
 
 def training_state(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
@@ -113,7 +114,7 @@ def checkpoint_in(path: str | Path) -> str:
         UserError: if the run has none.
     """
     folder = Path(path)
-    if not folder.is_dir() or (folder / 'config.json').is_file():  # a folder of Hugging Face is read as such
+    if not folder.is_dir() or any((folder / name).is_file() for name in LIBRARY_FILES):  # another library's folder
         return str(path)
     found = newest_checkpoint(folder) if checkpoints_of(folder) else None
     if found is None:

@@ -83,8 +83,10 @@ class Loading:
     libraries: tuple[str, ...]
     code: str
 
-    def lines(self, folder: Path) -> str:
-        """Return the code for a folder."""
+    def lines(self, folder: Path, repository: str | None = None) -> str:
+        """Return the code for a folder, or for a repository of the hub."""
+        if repository:
+            return self.code.strip().replace('local-dir:PATH', f'hf-hub:{repository}').replace('PATH', repository)
         return self.code.strip().replace('PATH', str(folder).replace('\\', '\\\\').replace("'", "\\'"))
 
 

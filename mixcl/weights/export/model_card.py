@@ -54,12 +54,17 @@ UNKNOWN = 'not stored in the checkpoint'
 
 
 def model_card(
-    exported: Exported, folder: Path, pretrained: PretrainedBackbone, loading: Sequence[str], results: str
+    exported: Exported,
+    folder: Path,
+    pretrained: PretrainedBackbone,
+    loading: Sequence[str],
+    results: str,
+    header: str = '',
 ) -> None:
     """Write ``README.md`` to a folder that has all other files.
 
     ``pretrained`` is the backbone as it was read, ``loading`` has the Python lines of each way to load the folder, and
-    ``results`` is a table, or empty.
+    ``results`` is a table, or empty. ``header`` comes first.
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
     name, given = name_of(cfg) or Path(pretrained.source).stem, exported.preprocessing
@@ -82,4 +87,4 @@ def model_card(
         results=results or 'None lay beside the checkpoint.',
         checksums='\n'.join(f'    {sha256_of(file)}  {file.name}' for file in files),
     )
-    (folder / 'README.md').write_text(text, encoding='utf-8')
+    (folder / 'README.md').write_text(header + text, encoding='utf-8')
