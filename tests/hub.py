@@ -50,7 +50,7 @@ class Hub:
             return dict(files=[dict(path=name, uploadMode='regular', shouldIgnore=False, oid=None) for name in names])
         for line in body.splitlines():
             match json.loads(line):
-                case dict(key='file', value=file):
+                case {'key': 'file', 'value': file}:
                     self.files[repository][file['path']] = base64.b64decode(file['content'])
         commit = self.commit(repository)
         return dict(success=True, commitOid=commit, commitUrl=f'{self.endpoint}/{repository}/commit/{commit}')
@@ -77,7 +77,8 @@ def served() -> Iterator[Hub]:
             self.reply(200, json.dumps(hub.answer(self.path, body)).encode(), Content_Type='application/json')
 
         def do_GET(self) -> None:
-            repository, name = re.fullmatch(r'/([^/]+/[^/]+)/resolve/[^/]+/(.+)', self.path).groups()
+            asked = re.fullmatch(r'/([^/]+/[^/]+)/resolve/[^/]+/(.+)', self.path)
+            repository, name = asked.groups() if asked else ('', '')
             if repository not in hub.files:
                 return self.reply(404, X_Error_Code='RepoNotFound')
             if name not in hub.files[repository]:
@@ -104,8 +105,8 @@ def served() -> Iterator[Hub]:
 def python(*arguments: object, home: Path, **variables: str) -> subprocess.CompletedProcess:
     """Run Python in a process of its own, since the client reads its environment when it is imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(('HF_', 'PYTEST_'))}
-    environment = kept | dict(HF_HOME=str(home), PYTHONPATH=str(ROOT), OMP_NUM_THREADS='1', CUDA_VISIBLE_DEVICES='')
+    kept |= dict(HF_HOME=str(home), PYTHONPATH=f'{home}:{ROOT}', OMP_NUM_THREADS='1', CUDA_VISIBLE_DEVICES='')
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
-        env=environment | variables, cwd=home, text=True, capture_output=True, timeout=300,
+        env=kept | variables, cwd=home, text=True, capture_output=True, timeout=300,
     )  # fmt: skip

@@ -16,7 +16,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('checkpoint', help=WEIGHTS)
     parser.add_argument('--to', required=True, choices=TARGETS, help='what loads it')
     parser.add_argument('--out', required=True, metavar='PATH', help='folder to write; must be new or empty')
-    parser.add_argument('--push', metavar='OWNER/NAME', help='upload the folder for timm to this repository of the hub, '
+    parser.add_argument('--push', metavar='OWNER/NAME', help='upload the folder (for timm) to this hub repository, '
                         'with the account of `hf auth login`; a new one is private')  # fmt: skip
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
     add_config_option(parser)
