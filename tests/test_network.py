@@ -18,7 +18,8 @@ def watch(event, arguments):
     try:
         local = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        local = host in ('localhost', '') or str(host).startswith(('/', '\\0'))
+        # A path is a socket of this machine; a socket without an address is connected, which was seen, or of a pair.
+        local = host in (None, 'localhost', '') or str(host).startswith(('/', '\\0'))
     if not local:
         with open('connections', 'a') as file:
             file.write(f'{sys.argv} {event} {host}\\n')
