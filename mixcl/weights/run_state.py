@@ -118,7 +118,10 @@ def checkpoint_in(path: str | Path) -> str:
         return str(path)
     found = newest_checkpoint(folder) if checkpoints_of(folder) else None
     if found is None:
-        raise UserError(f'the folder {path} holds no checkpoint of a run; give a file, or the folder of a run')
+        raise UserError(
+            f'the folder {path} holds no checkpoint of a run, and has none of {", ".join(LIBRARY_FILES)}; give a file, or '
+            'the folder of a run'
+        )
     return found
 
 
