@@ -20,16 +20,8 @@ from mixcl.recipes.images import image_pipeline, image_size, output_size
 from mixcl.recipes.paths import preprocessors_of
 from mixcl.recipes.subject import Subject, read_subject
 from mixcl.weights import RANDOM, load_encoder
-from mixcl.weights.export import (
-    HEADER,
-    WRITERS,
-    Exported,
-    Loading,
-    Preprocessing,
-    model_card,
-    repository_named,
-    upload,
-)
+from mixcl.weights.export import WRITERS, Exported, Loading, Preprocessing, model_card
+from mixcl.weights.export.upload import HEADER, repository_named, upload
 
 TOLERANCE = 1e-5
 """Largest difference of features in the other library, as a share of the largest feature."""

@@ -35,7 +35,7 @@ def add_options(parser: ArgumentParser) -> None:
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
     parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, torchvision:'
                         "resnet50, package.module:Class; default the method's")  # fmt: skip
-    parser.add_argument('--teacher', metavar='WEIGHTS', help="distil it into the backbone: timm:NAME, a file or a run; "
+    parser.add_argument('--teacher', metavar='WEIGHTS', help=f"distil it into the backbone: {WEIGHTS}; "
                         'the method is then distillation')  # fmt: skip
     parser.add_argument('--epochs', type=int, help='default: about 25,000 steps, but 100 to 800 epochs')
     parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; default 4 to 128, by the number '

@@ -54,7 +54,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_data_settings(parser)
     parser.add_argument('--backbone', metavar='NAME', help='another backbone, with random weights: '
                         'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
-    parser.add_argument('--teacher', metavar='WEIGHTS', help='timm:NAME, a file or a run, in recipes of distillation')
+    parser.add_argument('--teacher', metavar='WEIGHTS', help=f'in recipes of distillation: {WEIGHTS}')
     parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='size of the images of model, views and evaluation'
     )

@@ -17,7 +17,7 @@ from mixcl.recipes.paths import kind_of, walk
 from mixcl.recipes.pipelines import NO_VIEWS
 from mixcl.recipes.sections import patch_of, sized
 from mixcl.registry import MODELS, build, keywords_of
-from mixcl.weights import checkpoint_in, read_pretrained
+from mixcl.weights import checked_part, checkpoint_in, read_pretrained
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
 """Settings of the old backbone that the new one keeps."""
@@ -103,7 +103,8 @@ def use_teacher(cfg: Config, name: str) -> None:
                 f'`teacher={name}` does not say of which backbone it has the weights: write model.target=dict('
                 f'type="Teacher", backbone=dict(...), pretrained={name!r}) in a config'
             )
-        backbone = pretrained.backbone
+        backbone = checked_part(pretrained.backbone, MODELS, name, 'model.backbone')
+        backbone.pop('img_size', None)  # follows from that of its images
     kept = {key: cfg.model.target[key] for key in ('type', 'size') if key in cfg.model.target}
     cfg.model.target = ConfigDict(**kept, backbone=backbone, pretrained=weights)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.files import matches_checksum, open_regular
 from mixcl.recipes.paths import dotted, walk
-from mixcl.weights.named import LIBRARY_FILES, local_file
+from mixcl.weights.named import local_file
 
 _pickle_allowed = False
 
@@ -55,8 +55,6 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
             was not called.
     """
     path = local_file(filename)
-    if path.is_dir():
-        raise UserError(f'the folder {path} has none of {", ".join(LIBRARY_FILES)}; name the checkpoint file in it')
     if not path.is_file():
         raise UserError(f'there is no checkpoint file {path}')
     if matches_checksum(path) is False:

@@ -119,8 +119,7 @@ def checkpoint_in(path: str | Path) -> str:
     found = newest_checkpoint(folder) if checkpoints_of(folder) else None
     if found is None:
         raise UserError(
-            f'the folder {path} holds no checkpoint of a run, and has none of {", ".join(LIBRARY_FILES)}; give a file, or '
-            'the folder of a run'
+            f'the folder {path} holds no checkpoint of a run, and has none of {", ".join(LIBRARY_FILES)}; give a file'
         )
     return found
 

@@ -16,6 +16,7 @@ from mixcl.encoders.widths import feature_width
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
+from mixcl.recipes.paths import preprocessors_of
 from mixcl.registry import MODELS, TARGET_ENCODERS, build
 from mixcl.weights.pretrained import PretrainedBackbone, load_pretrained, read_pretrained
 
@@ -174,5 +175,5 @@ def _of_timm(backbone: nn.Module) -> dict[str, Sequence[float]]:
 
 
 def _of_file(pretrained: PretrainedBackbone) -> dict[str, Sequence[float]]:
-    settings = (pretrained.config or {}).get('data_preprocessor') or {}
+    settings: Mapping = next(iter(preprocessors_of(pretrained.config or {})), {})
     return {name: list(settings[name]) for name in ('mean', 'std') if settings.get(name)}

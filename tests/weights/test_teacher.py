@@ -1,16 +1,20 @@
 """A frozen teacher: what it sees, what its rows cost by hand, and that it stays what it was."""
 
+import json
 from pathlib import Path
 
 import hosts
 import pytest
+import timm
 import torch
+from timm.models import save_for_hf
 from torch import Tensor
 from torch.nn.functional import interpolate, normalize
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.errors import UserError
 from mixcl.randomness import StepKey
+from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.registry import MODELS, build
 from mixcl.weights.teacher import Teacher
 
@@ -131,11 +135,36 @@ def test_statistics_of_the_file_and_of_timm_are_taken_unless_others_are_given(tm
     mean, std = (torch.tensor(v)[:, None, None] for v in ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]))
     torch.testing.assert_close(target.images(image), (image - mean) / std, rtol=1e-5, atol=1e-5)
     name = 'vit_tiny_patch16_224.augreg_in21k'  # its statistics are .5
-    timm = build(MODELS, dict(type='TimmBackbone', name=name, img_size=32))
-    torch.save(timm.model.state_dict(), tmp_path / 'timm.pth')
+    of_timm = build(MODELS, dict(type='TimmBackbone', name=name, img_size=32))
+    torch.save(of_timm.model.state_dict(), tmp_path / 'timm.pth')
     target = Teacher(dict(type='TimmBackbone', name=name, img_size=32), pretrained=str(tmp_path / 'timm.pth'))
     target.copy_weights(torch.nn.Identity(), torch.nn.Identity())
     torch.testing.assert_close(target.images(image), image / 127.5 - 1, rtol=1e-5, atol=1e-5)
+    saved = timm_folder(tmp_path / 'saved')
+    target = Teacher(dict(type='TimmBackbone', name='test_vit'), pretrained=str(saved))
+    target.copy_weights(torch.nn.Identity(), torch.nn.Identity())
+    torch.testing.assert_close(target.images(image), image / 51 - 1, rtol=1e-5, atol=1e-5)
+
+
+def timm_folder(folder: Path) -> Path:
+    statistics = dict(mean=(0.2,) * 3, std=(0.2,) * 3)
+    save_for_hf(timm.create_model('test_vit', img_size=96), folder, model_config=dict(pretrained_cfg=statistics),
+                model_args=dict(img_size=96), safe_serialization=True)  # fmt: skip
+    return folder
+
+
+def test_a_folder_of_timm_says_the_backbone_of_a_teacher_as_data(tmp_path: Path) -> None:
+    """Its size is that of the images that it is given."""
+    folder = timm_folder(tmp_path / 'saved')
+    cfg = prepared_to_train('mixcl::distillation/r18_folder.py', Options(data='digits', teacher=str(folder)))
+    target = cfg.model.target
+    assert (target.backbone.type, target.backbone.name) == ('TimmBackbone', 'test_vit')
+    assert target.size == target.backbone.img_size != 96
+    content = json.loads((folder / 'config.json').read_text())
+    content['model_args'] = dict(norm_layer='os.system')
+    (folder / 'config.json').write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"norm_layer='os\.system', which is no class that any file may name"):
+        prepared_to_train('mixcl::distillation/r18_folder.py', Options(data='digits', teacher=str(folder)))
 
 
 @pytest.mark.parametrize(

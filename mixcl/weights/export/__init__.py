@@ -7,7 +7,6 @@ from mixcl.weights.export.to_huggingface import write_huggingface
 from mixcl.weights.export.to_onnx import write_onnx
 from mixcl.weights.export.to_timm import write_timm
 from mixcl.weights.export.to_torchvision import write_torchvision
-from mixcl.weights.export.upload import HEADER, repository_named, upload
 
 WRITERS = dict(
     timm=write_timm,

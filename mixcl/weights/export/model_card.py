@@ -54,12 +54,7 @@ UNKNOWN = 'not stored in the checkpoint'
 
 
 def model_card(
-    exported: Exported,
-    folder: Path,
-    pretrained: PretrainedBackbone,
-    loading: Sequence[str],
-    results: str,
-    header: str = '',
+    exported: Exported, folder: Path, pretrained: PretrainedBackbone, loading: Sequence[str], results: str, header: str
 ) -> None:
     """Write ``README.md`` to a folder that has all other files.
 
