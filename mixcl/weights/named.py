@@ -36,7 +36,8 @@ class NamedWeights:
 def weights_named(name: str | Path) -> NamedWeights:
     """Find weights by a path, an address, a folder of Hugging Face or timm, 'timm:NAME' or 'hf-hub:OWNER/NAME'.
 
-    Only tensors (``model.safetensors``) and descriptions are downloaded by name: nothing that could run code.
+    From a hub, only ``model.safetensors`` and ``config.json`` are downloaded, which run no code. A few weights of timm
+    are at addresses, and read as such files are.
 
     Raises:
         UserError: if there are no weights of a published name or address, or they cannot be downloaded.
