@@ -42,7 +42,7 @@ NAVIGATION = {
         ),
         *('docs/while_it_trains', 'docs/report', 'docs/your_own_mixer', 'docs/library'),
     ],
-    'Results': ['docs/results', 'docs/evidence', 'docs/evidence/evidence'],
+    'Results': ['docs/results', 'docs/evidence'],
     'Speed and reliability': ['docs/speed', 'docs/reliability'],
     'Reference': ['docs/api/*', 'docs/architecture', 'docs/readings'],
     'Coming from': ['docs/coming_from/*'],

@@ -152,18 +152,6 @@ def test_the_tables_of_terms_are_those_of_the_configs(page):
     assert len(shown) >= 1
 
 
-@pytest.mark.parametrize(('page', 'begin', 'end'), [
-    ('README.md', '\n## Results', '\n## Further'),
-    ('docs/results.md', '\n## Do PatchMix', '\n## Open questions'),
-])  # fmt: skip
-def test_numbers_of_results_are_those_that_the_evidence_wrote(page, begin, end):
-    text = (ROOT / page).read_text()
-    rows = [line for line in text[text.index(begin) : text.index(end)].splitlines() if line.startswith('|')]
-    numbers = {number for row in rows for number in re.findall(r'[-+]?\d+\.\d', row)}
-    written = set(re.findall(r'[-+]?\d+\.\d', (ROOT / 'docs/evidence/evidence.md').read_text()))
-    assert len(numbers) > 5 and numbers <= written, numbers - written
-
-
 def test_patchmix_by_hand_is_the_table_of_terms_beside_it(monkeypatch):
     """Both use the groups of patches that the mixer drew."""
     by_hand, table = dict(), dict()

@@ -1,5 +1,5 @@
 # iBOT without local crops on the small ViT of configs/dino/vit-xs4_digits.py; does not learn well with every seed
-# (docs/evidence/evidence.md).
+# (examples/compare_digits.py).
 _base_ = '../dino/vit-xs4_digits.py'
 
 blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))

@@ -38,7 +38,7 @@ def add_options(parser: ArgumentParser) -> None:
                         'linear_fast knn')  # fmt: skip
     parser.add_argument('--named', metavar='PROTOCOL', help='the measure of the first verdict; default few_labels')
     parser.add_argument(
-        '--baselines', nargs='*', metavar='NAME', help='default pixels pca histogram random; also isomap'
+        '--baselines', nargs='*', metavar='NAME', help='default pixels pca histogram random; also isomap scratch'
     )
 
 

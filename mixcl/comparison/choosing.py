@@ -34,7 +34,7 @@ def with_choices(table: Table, folder: Path, perform: Callable[[Table, Path], di
         }
         trial = _trial(table, candidates)
         failures = perform(trial, folder / CHOICES)
-        found = found_in(trial, State(folder / CHOICES))
+        found = found_in(trial, State(folder / CHOICES, trial.results))
         accuracies = {title: results[0].accuracy(trial.named) for title, results in found.items()}
         for name, (setting, values) in offered.items():
             scores = {value: accuracies.get(f'{name} {setting}={value}') for value in values}

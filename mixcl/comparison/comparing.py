@@ -61,7 +61,7 @@ def compare(
     if table.equal == 'time' and jobs > 1:
         raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
     check_writable(folder, '`out`')
-    state = State(folder)
+    state = State(folder, table.results)
     table = with_lengths(table, state)
     if table.choices:
         table = with_choices(table, folder, partial(_perform, jobs=jobs))
@@ -72,7 +72,7 @@ def compare(
 
 def _perform(table: Table, folder: Path, jobs: int) -> dict[str, str]:
     """Train and measure the runs of a table by so many processes, write its page, and return why which failed."""
-    state = State(folder)
+    state = State(folder, table.results)
     if os.environ.get(HELPER) is None:
         state.forget_failures()
     table.write(folder / RESOLVED)

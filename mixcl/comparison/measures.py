@@ -15,7 +15,7 @@ from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS, few_label_answe
 from mixcl.evaluation.functional.knn import TEMPERATURE, nearest_neighbours, vote
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, choose_probe, train_probes
 from mixcl.registry import MODELS, build
-from mixcl.weights import Encoder
+from mixcl.weights import RANDOM, Encoder
 
 Answers = dict[str, np.ndarray]
 """Whether each test image was classified correctly in each draw of labels, (draws, images) bool, by measure; a measure
@@ -112,12 +112,20 @@ BASELINES: dict[str, Callable[[Labelled], Labelled | None]] = dict(
     pixels=raw, pca=principal_components, histogram=histogram, isomap=isomap
 )
 """Features without a network, of the pixels of images."""
+SCRATCH = 'scratch'
+"""The network of the first run, trained on few labels alone."""
+NETWORKS = (RANDOM, SCRATCH)
+
+
+def possible(shots: Sequence[int], labels: Tensor) -> list[int]:
+    """Return the numbers of labels per class that the smallest class has."""
+    fewest = int(labels.unique(return_counts=True)[1].min())
+    return [shot for shot in shots if shot <= fewest]
 
 
 def few_labels(images: Labelled, shots: Sequence[int] = SHOTS, draws: int = DRAWS) -> Answers:
     """Logistic regressions on 1, 2, 5 and 20 labels per class, as far as the smallest class has them."""
-    fewest = int(images.labels.unique(return_counts=True)[1].min())
-    shots = [shot for shot in shots if shot <= fewest]
+    shots = possible(shots, images.labels)
     answers = few_label_answers(images.bank, images.labels, images.queries, shots, draws)
     return {f'few_labels/{shot}': _right(answers[shot, 'logistic'], images) for shot in shots}
 
@@ -127,6 +135,12 @@ def knn(images: Labelled) -> Answers:
     cosines, places = nearest_neighbours(images.queries, images.bank, NEIGHBOURS)
     scores = vote(cosines.cpu(), images.labels[places.cpu()], int(images.labels.max()) + 1, TEMPERATURE)
     return dict(knn=_right(scores.argmax(dim=1)[None], images))
+
+
+def nearest(images: Labelled) -> Answers:
+    """The nearest of all labelled images, by cosine."""
+    _, places = nearest_neighbours(images.queries, images.bank, 1)
+    return dict(nearest=_right(images.labels[places.cpu()].T, images))
 
 
 def linear_fast(images: Labelled) -> Answers:
@@ -153,8 +167,10 @@ def twins(images: Labelled) -> Answers:
 
 
 MEASURES: dict[str, Callable[[Labelled], Answers]] = dict(
-    few_labels=few_labels, knn=knn, linear_fast=linear_fast, twins=twins
+    few_labels=few_labels, knn=knn, nearest=nearest, linear_fast=linear_fast, twins=twins
 )
+TUNED = 'few_finetuned'
+"""The measure of :mod:`mixcl.comparison.fine_tuning`."""
 FROZEN = ('few_labels', 'linear_fast', 'knn')
 """Measures of frozen features, each image of which is known to be right or wrong."""
 

@@ -58,7 +58,7 @@ def _note(table: Table) -> list[str]:
             'They show collapse, not which method is better: there are no verdicts without labels.'
         ]
     note = (
-        f'Accuracies in percent on {table.images}, mean and standard deviation over {table.seeds} seed(s), of the '
+        f'Accuracies in percent on {table.images}, mean and standard deviation over seeds, of the '
         'encoder that mixcl embed takes. "Below" names the baselines that are better in the first column. Pixels have '
         'at most 32 x 32.'
     )

@@ -132,10 +132,11 @@ def heading(measure: str) -> str:
     """Return the title of a column: 'kNN, emoji' for 'knn@emoji'."""
     part = measure.rpartition('/')[2]
     if part.isdigit():
-        return f'{part} label{"s" * (part != "1")}'
+        return f'{part} label{"s" * (part != "1")}{", fine-tuned" * measure.startswith("few_finetuned")}'
     name, at, data = measure.partition('@')
     protocol, space, encoder = name.partition(' ')
-    title = dict(knn='kNN', linear_fast='linear probe').get(protocol, protocol.replace('_', ' '))
+    titles = dict(knn='kNN', nearest='1-NN', linear_fast='linear probe', few_finetuned='few labels, fine-tuned')
+    title = titles.get(protocol, protocol.replace('_', ' '))
     return title + space + encoder + at.replace('@', ', ') + data
 
 

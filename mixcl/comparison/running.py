@@ -14,8 +14,19 @@ import mixcl
 from mixcl.apis.evaluating import evaluate
 from mixcl.apis.learnt_hook import reading
 from mixcl.apis.training import run as train
+from mixcl.comparison.fine_tuning import few_finetuned
 from mixcl.comparison.lengths import CLOCK, NETWORK, config_for
-from mixcl.comparison.measures import BASELINES, MEASURES, Answers, Labelled, features, measured, pixels, protocol_of
+from mixcl.comparison.measures import (
+    BASELINES,
+    MEASURES,
+    SCRATCH,
+    TUNED,
+    Answers,
+    features,
+    measured,
+    pixels,
+    protocol_of,
+)
 from mixcl.comparison.state import Result, State, slug
 from mixcl.comparison.table import Run, Table
 from mixcl.distributed import unwrapped
@@ -51,6 +62,7 @@ class Job:
         run = next(iter(table.runs.values())) if self.run is None else self.run
         file = run.path.read_text() if run.config.endswith('.py') else ''
         kept = asdict(run) | (dict(epochs=None) if self.run is None else {})
+        del kept['seeds']
         measured = dict(measures=[*table.measures], evaluated=table.images, data_root=table.data_root)
         return kept | measured | dict(file=zlib.crc32(file.encode()))
 
@@ -110,9 +122,8 @@ class Job:
         accuracies: dict[str, float] = {}
         subject = read_subject(checkpoint, str(self.state.folder / NETWORK) if checkpoint == RANDOM else None)
         for data, measures in self.table.by_data.items():
-            images = self._features(data, subject)
-            answers |= {} if images is None else measured(images, measures)
-            others = {protocol_of(name): name for name in measures if protocol_of(name) not in MEASURES}
+            answers |= self._answers(data, measures, subject)
+            others = {protocol_of(name): name for name in measures if protocol_of(name) not in (*MEASURES, TUNED)}
             if others and checkpoint != RANDOM:
                 found = evaluate(
                     checkpoint, data, [*others], encoder=subject.side(), work_dir=str(self.folder / 'evaluation'),
@@ -124,25 +135,35 @@ class Job:
                 accuracies |= {others[name]: value for name, value in of_protocol.items()}
         return answers, accuracies
 
-    def _features(self, data: str, subject: Subject) -> Labelled | None:
-        """Return the features of a data set, or what a baseline has in their place; None if it is not for these."""
+    def _answers(self, data: str, measures: list[str], subject: Subject) -> Answers:
+        """Take the measures of features on a data set, or of what a baseline has in their place."""
         cfg = planned(['knn'], data, subject, roots=self.table.roots(data))[0].cfg
         loaders = [
             QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)
             for part in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader)
         ]
         if self.name in BASELINES:
-            return BASELINES[self.name](pixels(loaders, preprocessors_of(cfg)[0]))
+            images = BASELINES[self.name](pixels(loaders, preprocessors_of(cfg)[0]))
+            return {} if images is None else measured(images, measures)
         encoder = subject.encoder()
         encoder.to('cuda' if torch.cuda.is_available() else 'cpu')
-        return features(loaders, encoder)
+        images = features(loaders, encoder)
+        # Trained from scratch is the random network fine-tuned.
+        fine_tuned = {RANDOM: (), SCRATCH: ('few_labels', TUNED)}.get(self.name, (TUNED,))
+        names = [name for name in measures if protocol_of(name) in fine_tuned]
+        found = few_finetuned(encoder, loaders, images, self.seed) if names else {}
+        answers = measured(images, measures) if self.name != SCRATCH else {}
+        return answers | {part.replace(TUNED, name, 1): right for name in names for part, right in found.items()}
 
 
 def jobs_of(table: Table, state: State) -> list[Job]:
     """List what is to be done: baselines, then all runs with the first seed, then with the next."""
     baselines = [Job(name, 0, None, table, state) for name in table.baselines]
     return baselines + [
-        Job(name, seed, run, table, state) for seed in range(table.seeds) for name, run in table.runs.items()
+        Job(name, seed, run, table, state)
+        for seed in range(max([table.seeds, *(run.seeds or 0 for run in table.runs.values())]))
+        for name, run in table.runs.items()
+        if seed < (run.seeds or table.seeds)
     ]
 
 

@@ -2,7 +2,9 @@
 
 import fcntl
 import json
+import lzma
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mixcl.comparison.measures import Answers, values
+from mixcl.errors import UserError
 from mixcl.evaluation.functional.paired_difference import packed, unpacked
 from mixcl.files import written_whole
 
@@ -48,17 +51,29 @@ class Result:
 
 
 class State:
-    """Progress in a folder: ``results/NAME-SEED.json`` of what is finished, ``runs/NAME-SEED`` of all runs."""
+    """Progress in a folder: ``results/NAME-SEED.json`` of what is finished, ``runs/NAME-SEED`` of all runs.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        stored: file of results from elsewhere, those of another folder as lines, compressed by xz; UserError if it
+            cannot be read.
+    """
+
+    def __init__(self, folder: Path, stored: str | Path | None = None) -> None:
         self.folder, self.results, self.runs = folder, folder / 'results', folder / 'runs'
         for place in (self.results, self.runs):
             place.mkdir(parents=True, exist_ok=True)
+        self.stored: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for name, seed, line in _lines_of(stored) if stored else ():
+            self.stored[name, seed].append(line)
 
     def read(self, name: str, seed: int, settings: Mapping[str, Any]) -> Result | None:
         """Return a stored result of these settings; None if there is none, or its file is damaged."""
-        found = read_result(self.results / f'{slug(name)}-{seed}.json')
-        return found if found and found.settings == json.loads(json.dumps(settings)) else None
+        asked = _said(json.loads(json.dumps(settings)))
+        own = read_result(self.results / f'{slug(name)}-{seed}.json')
+        for found in (own, *map(_result_of, self.stored.get((name, seed), ()))):
+            if found and _said(found.settings) == asked:
+                return found
+        return None
 
     def write(self, result: Result) -> None:
         """Store a result."""
@@ -93,11 +108,33 @@ class State:
 def read_result(path: Path) -> Result | None:
     """Return a stored result; None if there is none, or its file is damaged."""
     try:
-        stored = json.loads(path.read_text())
+        return _result_of(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _result_of(text: str) -> Result | None:
+    try:
+        stored = json.loads(text)
         answers = {measure: unpacked(right) for measure, right in stored.pop('answers').items()}
         return Result(answers=answers, **stored)
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, zlib.error):
+    except (ValueError, TypeError, LookupError, AttributeError, zlib.error):
         return None
+
+
+def _said(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are not None, so that a result stays when there are new ones."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _lines_of(path: str | Path) -> list[tuple[str, int, str]]:
+    """Return name, seed and text of each result in a file."""
+    try:
+        lines = lzma.decompress(Path(path).read_bytes()).decode().splitlines()
+        results = map(json.loads, lines)
+        return [(result['name'], result['seed'], line) for result, line in zip(results, lines, strict=True)]
+    except (OSError, ValueError, TypeError, LookupError, EOFError, lzma.LZMAError) as error:
+        raise UserError(f'results={str(path)!r} cannot be read: {error}') from error
 
 
 def slug(name: str) -> str:

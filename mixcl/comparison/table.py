@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mmengine.config import Config
 
 from mixcl.command_line import add_overrides
-from mixcl.comparison.measures import BASELINES, FROZEN, MEASURES, protocol_of
+from mixcl.comparison.measures import BASELINES, FROZEN, MEASURES, NETWORKS, TUNED, protocol_of
 from mixcl.errors import UserError
 from mixcl.files import written_whole
 from mixcl.recipes.reading import is_data_set, refusing
@@ -28,6 +28,7 @@ class Run:
         config: name of a method or config, or a file.
         options: overrides by dotted names, as ``--cfg-options`` takes them.
         data, model, image_size, epochs, batch_size, lr: as ``mixcl pretrain`` takes them.
+        seeds: number of seeds, in place of the table's.
     """
 
     config: str
@@ -38,6 +39,7 @@ class Run:
     epochs: int | None = None
     batch_size: int | None = None
     lr: float | None = None
+    seeds: int | None = None
 
     def __post_init__(self) -> None:
         for name in self.options:
@@ -80,14 +82,15 @@ class Table:
         runs: by name.
         pairs: names of a run and of the run that it is compared with; by default all others with the first.
         seeds: number of seeds, 0 and up.
-        measures: protocols of ``mixcl evaluate``, and those of :data:`~mixcl.comparison.measures.MEASURES`; on another
-            data set, ``PROTOCOL@DATA``.
+        measures: protocols of ``mixcl evaluate``, those of :data:`~mixcl.comparison.measures.MEASURES`, and
+            ``few_finetuned``; on another data set, ``PROTOCOL@DATA``.
         named: the measure that verdicts are about first.
         baselines: what every table shows beside the runs.
         equal: what the runs have equally much of: optimiser 'steps', encoder 'passes' (with gradient and without), or
             'time'; 'epochs' as each run says.
         evaluated: data set of the measures; by default that of the first run.
         data_root: root folder of the data.
+        results: file of stored results, which count as done; relative to that of the table.
         choices: by run and setting, values of which the best in the named measure is taken, see :mod:`.choosing`.
         held_out: by name of a data set, the one to train and measure on instead while settings are chosen.
         tried: what was tried to choose settings, in sentences.
@@ -102,17 +105,18 @@ class Table:
     equal: Literal['steps', 'passes', 'time', 'epochs'] = 'steps'
     evaluated: str | None = None
     data_root: str | None = None
+    results: str | None = None
     choices: dict[str, dict[str, list]] = field(default_factory=dict)
     held_out: dict[str, str] = field(default_factory=dict)
     tried: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in self.runs:
-            if not isinstance(name, str) or not name.strip() or name in (*BASELINES, RANDOM):
+            if not isinstance(name, str) or not name.strip() or name in (*BASELINES, *NETWORKS):
                 raise UserError(f'a run is called {name!r}: give it a name of its own, not that of a baseline')
-        known = UNLABELLED if self.named in UNLABELLED else (*PROTOCOLS, *MEASURES)
+        known = UNLABELLED if self.named in UNLABELLED else (*PROTOCOLS, *MEASURES, TUNED)
         check_keys(dict.fromkeys(protocol_of(measure) for measure in self.measures), known, 'measures')
-        check_keys(dict.fromkeys(self.baselines), (*BASELINES, RANDOM), 'baselines')
+        check_keys(dict.fromkeys(self.baselines), (*BASELINES, *NETWORKS), 'baselines')
         if self.named not in self.measures:
             raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
         for pair in self.pairs:
@@ -212,6 +216,8 @@ def _read_file(path: str) -> dict[str, Any]:
     """Read the settings in a file, without what its imports and its own variables, which begin with _, have left."""
     with refusing(f'{path} cannot be read'):
         found = Config.fromfile(find_config(path)).to_dict()
+    if isinstance(found.get('results'), str):
+        found['results'] = str(find_config(path).parent.resolve() / found['results'])
     return {name: value for name, value in found.items() if not name.startswith('_') and not isinstance(value, type)}
 
 

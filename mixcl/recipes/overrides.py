@@ -73,7 +73,7 @@ def merge(cfg: Config, overrides: Mapping[str, Any]) -> None:
             f'`cfg_options` {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
             'is no dict becomes one with NAME._delete_=True'
         ) from error
-    cfg.merge_from_dict(dict(overrides))
+    cfg.merge_from_dict(copy.deepcopy(dict(overrides)))  # merging takes _delete_ out
 
 
 def _nested(overrides: Mapping[str, Any]) -> dict[str, Any]:

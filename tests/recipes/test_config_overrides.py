@@ -7,6 +7,7 @@ from configuration.all_configs import read
 from mmengine.config import Config
 
 from mixcl.errors import UserError
+from mixcl.recipes.prepared import prepared
 from mixcl.recipes.sections_only import override
 
 ALLOWED = [
@@ -34,7 +35,13 @@ REFUSED = {
 def test_what_is_allowed_can_be_merged() -> None:
     for overrides in ALLOWED:
         cfg = copy.deepcopy(read('patchmix/vit-xs4_digits'))
-        override(cfg, copy.deepcopy(overrides))
+        override(cfg, overrides)
+
+
+def test_overrides_can_be_used_again() -> None:
+    asked = {'optimizer': dict(type='SGD', lr=0.1, _delete_=True)}
+    first, again = (prepared('patchmix/vit-xs4_digits', cfg_options=asked).optim_wrapper for _ in range(2))
+    assert first == again and 'betas' not in again.optimizer
 
 
 @pytest.mark.parametrize('key', REFUSED)
