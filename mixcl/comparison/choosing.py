@@ -1,17 +1,23 @@
 """Settings that are chosen before methods are compared: by the named measure, with one seed, on held-out images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from mixcl.comparison.lengths import with_lengths
 from mixcl.comparison.page import found_in
+from mixcl.comparison.rows import Found
 from mixcl.comparison.state import State
 from mixcl.comparison.table import Table
 from mixcl.errors import UserError
 
 CHOICES = 'choices'
 """Folder in that of a comparison, a comparison itself."""
+
+Candidate = tuple[str, str, Any]
+"""A run, a setting and its value."""
 
 
 def with_choices(table: Table, folder: Path, perform: Callable[[Table, Path], dict[str, str]]) -> Table:
@@ -21,55 +27,64 @@ def with_choices(table: Table, folder: Path, perform: Callable[[Table, Path], di
     measures the runs of a table in a folder, and returns why which failed.
 
     Raises:
-        UserError: if no value of a setting can be measured.
+        UserError: before the first trial, if a value or the held-out images cannot be used; if no value of a setting
+            can be measured.
     """
-    left = {name: [*settings.items()] for name, settings in table.choices.items()}
+    state, left = State(folder / CHOICES), {name: [*settings.items()] for name, settings in table.choices.items()}
+    every = [
+        (name, setting, value) for name, settings in left.items() for setting, values in settings for value in values
+    ]
     table = replace(table, choices={}, tried=())
+    with_lengths(_trial(table, every), state)
     while left:
         offered = {name: settings[0] for name, settings in left.items()}
-        candidates = {
-            f'{name} {setting}={value}': (name, setting, value)
-            for name, (setting, values) in offered.items()
-            for value in values
-        }
+        candidates = [(name, setting, value) for name, (setting, values) in offered.items() for value in values]
         trial = _trial(table, candidates)
         failures = perform(trial, folder / CHOICES)
-        found = found_in(trial, State(folder / CHOICES, trial.results))
-        accuracies = {title: results[0].accuracy(trial.named) for title, results in found.items()}
+        found = found_in(trial, state)
         for name, (setting, values) in offered.items():
-            scores = {value: accuracies.get(f'{name} {setting}={value}') for value in values}
-            known = {value: score for value, score in scores.items() if score is not None}
-            if not known:
+            scores = [_score(found, (name, setting, value), trial) for value in values]
+            if all(score is None for score in scores):
                 raise UserError(f'no {setting} of {name} could be measured: {"; ".join(failures.values())}')
-            best = max(known, key=known.__getitem__)
-            table = _with_option(table, name, setting, best, _sentence(trial, name, setting, best, scores))
+            best = scores.index(max(score for score in scores if score is not None))
+            run = replace(table.runs[name], options=table.runs[name].options | {setting: values[best]})
+            sentence = _sentence(trial, (name, setting, values[best]), values, scores)
+            table = replace(table, runs=table.runs | {name: run}, tried=(*table.tried, sentence))
         left = {name: settings[1:] for name, settings in left.items() if settings[1:]}
     return table
 
 
-def _trial(table: Table, candidates: dict[str, tuple[str, str, Any]]) -> Table:
+def _title(candidate: Candidate) -> str:
+    name, setting, value = candidate
+    return f'{name} {setting}={value}'
+
+
+def _trial(table: Table, candidates: Sequence[Candidate]) -> Table:
     """Return the comparison of the candidates on held-out images."""
     runs = {
-        title: replace(
+        _title((name, setting, value)): replace(
             table.runs[name],
             data=table.held_out.get(table.runs[name].images, table.runs[name].data),
             options=table.runs[name].options | {setting: value},
         )
-        for title, (name, setting, value) in candidates.items()
+        for name, setting, value in candidates
     }
     protocol, at, _ = table.named.partition('@')
     held_out = table.held_out[table.data_of(table.named)]
     named = f'{protocol}@{held_out}' if at else protocol
     trial = replace(table, runs=runs, pairs=(), seeds=1, measures=(named,), named=named, baselines=())
-    return replace(trial, held_out={}, evaluated=held_out)
+    return replace(trial, held_out={}, results=None, evaluated=held_out, equal='epochs')
 
 
-def _with_option(table: Table, name: str, setting: str, value: Any, sentence: str) -> Table:
-    run = replace(table.runs[name], options=table.runs[name].options | {setting: value})
-    return replace(table, runs=table.runs | {name: run}, tried=(*table.tried, sentence))
+def _score(found: Found, candidate: Candidate, trial: Table) -> float | None:
+    results = found.get(_title(candidate))
+    return results[0].accuracy(trial.named) if results else None
 
 
-def _sentence(trial: Table, name: str, setting: str, best: Any, scores: dict[Any, float | None]) -> str:
-    tried = ', '.join(f'{value} ({"failed" if score is None else f"{score:.1f}"})' for value, score in scores.items())
-    edge = ', at the edge of what was offered' if best in (next(iter(scores)), [*scores][-1]) else ''
-    return f'{name}: {setting}={best}{edge}, of {tried} by {trial.named} on {trial.data_of(trial.named)}, one seed.'
+def _sentence(trial: Table, best: Candidate, values: Sequence[Any], scores: Sequence[float | None]) -> str:
+    said = ['failed' if score is None else f'{score:.1f}' for score in scores]
+    tried = ', '.join(f'{value} ({score})' for value, score in zip(values, said, strict=True))
+    ordered = len(values) > 2 and all(isinstance(value, Real) for value in values)
+    edge = ', at the edge of what was offered' if ordered and best[2] in (min(values), max(values)) else ''
+    judged, images = trial.data_of(trial.named), trial.runs[_title(best)].images
+    return f'{_title(best)}{edge}, of {tried} by {trial.named} on {judged}, one seed, trained on {images}.'

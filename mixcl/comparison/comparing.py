@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,14 +58,17 @@ def compare(
         UserError: for whatever cannot work, before the first run.
         RunStopped: if a signal ended a run.
     """
-    table, folder = read_table(runs, **options), Path(out).resolve()
-    if table.equal == 'time' and jobs > 1:
+    said, folder = read_table(runs, **options), Path(out).resolve()
+    if said.equal == 'time' and jobs > 1:
         raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
     check_writable(folder, '`out`')
-    state = State(folder, table.results)
-    table = with_lengths(table, state)
+    state = State(folder, said.results)
+    table = with_lengths(said, state)
     if table.choices:
-        table = with_choices(table, folder, partial(_perform, jobs=jobs))
+        chosen = with_choices(table, folder, partial(_perform, jobs=jobs))
+        winners = {name: replace(run, options=chosen.runs[name].options) for name, run in said.runs.items()}
+        # What was chosen may change the number of passes.
+        table = with_lengths(replace(said, runs=winners, choices={}, tried=chosen.tried), state)
     failures = _perform(table, folder, jobs)
     comparison = comparison_of(table, state, failures)
     return Compared(comparison.found, comparison.differences, failures, folder)

@@ -71,7 +71,7 @@ def _introduction(page: Path, runs: Sequence[RunRecord]) -> Sections:
 def _comparison_of(folders: Sequence[Path]) -> Path | None:
     """Return the folder of a comparison, if these are it or all of its finished runs."""
     given = {folder.resolve() for folder in folders}
-    for home in (folders[0].resolve(), folders[0].resolve().parents[1]):
+    for home in (folders[0].resolve(), folders[0].resolve().parent.parent):
         finished = {run for path in home.glob('results/*.json') if (run := home / 'runs' / path.stem).is_dir()}
         are_runs = finished and finished <= given and {folder.parent for folder in given} == {home / 'runs'}
         if (home / RESOLVED).is_file() and (are_runs or (given == {home} and (home / 'results').is_dir())):

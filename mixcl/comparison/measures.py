@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 from torch.utils.data import DataLoader
 
+from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS, few_label_answers
 from mixcl.evaluation.functional.knn import TEMPERATURE, nearest_neighbours, vote
@@ -156,14 +157,23 @@ def _right(answers: Tensor, images: Labelled) -> np.ndarray:
 
 
 def twins(images: Labelled) -> Answers:
-    """Whether the nearest image of the other set has the same label, both for the test images and for the bank.
+    """Whether the nearest image of the other set shows the same thing: (2, things), one row for each direction.
 
     For pictures of the same things by two hands, where every thing is a class of its own.
+
+    Raises:
+        UserError: if the sets have not one picture of each thing.
     """
-    pairs = (images, Labelled(images.queries, images.truth, images.bank, images.labels))
-    found = [nearest_neighbours(each.queries, each.bank, 1)[1][:, 0].cpu() for each in pairs]
-    right = [each.labels[places] == each.truth for each, places in zip(pairs, found, strict=True)]
-    return dict(twins=torch.cat(right)[None].numpy())
+    things = images.labels.argsort(), images.truth.argsort()
+    if not torch.equal(images.labels[things[0]], images.truth[things[1]]) or len(images.truth.unique()) < len(
+        things[1]
+    ):
+        raise UserError(
+            'twins is for two sets with one picture of each thing, such as emoji_twins: choose another measure'
+        )
+    bank, queries = images.bank[things[0]], images.queries[things[1]]
+    found = [nearest_neighbours(*each, 1)[1][:, 0].cpu() for each in ((queries, bank), (bank, queries))]
+    return dict(twins=torch.stack([places == torch.arange(len(places)) for places in found]).numpy())
 
 
 MEASURES: dict[str, Callable[[Labelled], Answers]] = dict(

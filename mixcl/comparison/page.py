@@ -93,6 +93,7 @@ def write(table: Table, state: State, failed: Mapping[str, str], out: Path | Non
             for measure, gain in gains.items()
         ],
         settings=comparison.settings,
+        tried=[*table.tried],
         failed=failed,
     )
     for name, content in {'compare.md': '\n'.join(lines), 'compare.json': json.dumps(stored, indent=1)}.items():

@@ -54,7 +54,8 @@ class Comparison:
             gains = {}
             for measure in self.measures:
                 values = [(result.values(measure), other.values(measure)) for result, other in pairs]
-                if values and all(rows.size for pair in values for rows in pair):
+                # Other images than before are not compared.
+                if values and all(mine.size and mine.shape[1] == theirs.shape[1] for mine, theirs in values):
                     gains[measure] = difference(*zip(*values, strict=True))
             if gains:
                 compared[run, beside] = gains

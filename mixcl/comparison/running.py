@@ -60,7 +60,8 @@ class Job:
         """What decides the result; that of a baseline is the images and the network of the first run."""
         table = self.table
         run = next(iter(table.runs.values())) if self.run is None else self.run
-        file = run.path.read_text() if run.config.endswith('.py') else ''
+        files = [Path(name) for name in (run.config, run.data or '', table.images) if name.endswith('.py')]
+        file = ''.join(path.read_text() for path in files if path.is_file())
         kept = asdict(run) | (dict(epochs=None) if self.run is None else {})
         del kept['seeds']
         measured = dict(measures=[*table.measures], evaluated=table.images, data_root=table.data_root)

@@ -43,6 +43,8 @@ class Run:
 
     def __post_init__(self) -> None:
         for name in self.options:
+            if name == 'batch':
+                raise UserError(f'{self.config} batch={self.options[name]!r}: write batch_size, of this run or of all')
             if name.startswith(('randomness', 'schedule.epochs')) or name in ('schedule', 'work_dir'):
                 raise UserError(
                     f'{self.config} {name}={self.options[name]!r}: seeds and lengths are those of the comparison'
@@ -125,9 +127,10 @@ class Table:
             check_keys(dict.fromkeys(pair), tuple(self.runs), 'pairs')
         check_keys(self.choices, tuple(self.runs), 'choices')
         for name, settings in self.choices.items():
-            for setting, values in settings.items():
-                if not isinstance(values, list) or len(values) < 2:
+            for setting, values in settings.items() if isinstance(settings, dict) else [('', settings)]:
+                if not setting or not isinstance(values, list) or len(values) < 2:
                     raise UserError(f'choices.{name}: {setting}={values!r} must be a list of two values or more')
+                replace(self.runs[name], options={setting: values[0]})  # or it cannot be chosen
         if self.choices and (judged := self.data_of(self.named)) not in self.held_out:
             raise UserError(
                 f'choices need images that no result is of: give held_out={{{judged!r}: ...}}, a data set to choose on'

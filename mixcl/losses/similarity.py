@@ -50,9 +50,13 @@ class Similarity(Objective):
         return self._cosines(normalised(raw)).div(self.key_temperature).softmax(dim=1)
 
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
-        similar = self._cosines(queries).div(self.temperature).log_softmax(dim=1)
+        similar = self.log_probabilities(queries)
         with torch.autocast(queries.device.type, enabled=False):
             return -(target.expect(keys) * similar).sum(dim=1)
+
+    def log_probabilities(self, queries: Tensor) -> Tensor:
+        """Compute (R, S) log-softmax of the cosines of prepared queries (R, D) to the queue."""
+        return self._cosines(queries).div(self.temperature).log_softmax(dim=1)
 
     def _cosines(self, rows: Tensor) -> Tensor:
         assert self.earlier is not None

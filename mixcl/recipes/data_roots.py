@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.recipes.paths import Path, innermost, kind_of, readable, runner_sections, walk
+from mixcl.weights.named import PUBLISHED
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
 """Sections with data sets. Loops may have loaders of their own, such as the bank of a kNN evaluation."""
@@ -49,6 +50,12 @@ def check_files(cfg: Config) -> None:
     for path, node in walk(dict(runner_sections(cfg))):
         if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
             _check_file(node.get('checkpoint'), f'{readable(path)}.checkpoint', 'checkpoint file', 'correct the path')
+    target = (cfg.get('model') or {}).get('target') or {}
+    if kind_of(target) == 'Teacher' and cfg.get('train_cfg'):
+        if not (name := target.get('pretrained')):
+            raise UserError('model.target says no weights of its teacher: write pretrained=..., or give `teacher`')
+        if not str(name).startswith(PUBLISHED) and not FilePath(name).expanduser().is_dir():
+            _check_file(name, 'model.target.pretrained', 'file of weights', 'give another by `teacher`')
 
 
 def check_metric_files(cfg: Config, section: str) -> None:

@@ -159,6 +159,7 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
         use_data_root(cfg, options.data_root)
     if options.teacher:
         use_teacher(cfg, options.teacher)
+        override_facts(cfg, {key: value for key, value in facts.items() if key.startswith('model.target.')})
     if options.backbone:
         use_backbone(cfg, options.backbone, options.image_size)
     elif options.image_size is not None:

@@ -78,7 +78,7 @@ def taught(target: Any, size: int) -> Any:
     if kind_of(target) != 'Teacher' or not isinstance(target.get('backbone'), Mapping):
         return target
     patch = patch_of(target['backbone']) or 1
-    side = target.get('size') or max(round(size / patch), 1) * patch
+    side = target.get('size') or target['backbone'].get('img_size') or max(round(size / patch), 1) * patch
     backbone = sized(target['backbone'], side)
     if 'one_size' in keywords_of(class_of(backbone, 'model.target.backbone')):
         backbone.setdefault('one_size', True)

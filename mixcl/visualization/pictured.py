@@ -147,6 +147,8 @@ def features_of_views(
 
     def step(batch: dict) -> dict[str, Tensor]:
         crops = enumerate(model.data_preprocessor(batch, True)['inputs'][:2])
+        if len(batch['inputs']) < 2:
+            raise UserError('the figure compares two views of an image, but this training makes one')
         return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
 
     return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]

@@ -12,12 +12,13 @@ from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
 from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 from mixcl.evaluation.untrained import untrained
-from mixcl.losses import DINODistillation, SwAV
+from mixcl.losses import DINODistillation, Similarity, SwAV
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators
 from mixcl.visualization.canvas import finished, plain
 from mixcl.visualization.pictured import Pictured, spread, training_set
 from mixcl.weights import check_fits, read_checkpoint, weights_of
+from mixcl.weights.teacher import Teacher
 
 
 class TermSimilarity(NamedTuple):
@@ -42,8 +43,12 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
 
     def listen(objective: nn.Module, inputs: tuple) -> None:
         queries, keys, target = inputs[:3]
-        # These two compare probabilities, but get log-probabilities as queries.
-        compared.append((queries.exp() if isinstance(objective, (DINODistillation, SwAV)) else queries, keys, target))
+        # These compare probabilities; two get log-probabilities as queries.
+        if isinstance(objective, (DINODistillation, SwAV)):
+            queries = queries.exp()
+        elif isinstance(objective, Similarity):
+            queries = objective.log_probabilities(queries).exp()
+        compared.append((queries, keys, target))
 
     hooks = [objective.register_forward_pre_hook(listen) for objective in model.table.objectives.values()]
     seed_global_generators(seed, 'similarity')
@@ -84,6 +89,8 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
         stages[f'after {epochs} epochs' if epochs else 'after training'] = trained
     found = {}
     for stage, model in stages.items():
+        if isinstance(model.target, Teacher) and not model.target.loaded:
+            raise UserError('the weights of the teacher are in no checkpoint: draw the figure by the config of the run')
         model.check_batch([crop[0] for crop in model.data_preprocessor(batch, True)['inputs']], num_images, 1)
         part = model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
         found[stage] = term_similarities(model.eval(), part, pictured.seed)

@@ -72,7 +72,7 @@ REACHING = frozenset({'backend_args', 'file_client_args'})
 
 BUILDERS: dict[Any, Registry] = dict(
     mixer=MIXERS, share=SHARES, objective=LOSSES, target=TARGET_ENCODERS, terms=NEGATIVES, negatives=NEGATIVES,
-    dataset=DATASETS, pipeline=TRANSFORMS,
+    dataset=DATASETS, pipeline=TRANSFORMS, backbone=MODELS,
 )  # fmt: skip
 """Registries by the keys whose values they build, if not the registry of the part around them."""
 

@@ -35,14 +35,16 @@ class Teacher(TargetEncoder):
     Args:
         backbone: config of the teacher's backbone.
         neck: the student's projector, which it does not need.
-        pretrained: its weights, see :func:`~mixcl.weights.read_pretrained`; they are read when the run begins.
+        pretrained: its weights, see :func:`~mixcl.weights.read_pretrained`; they are read when the run begins. Without
+            them, as where a run is only looked at, they stay random.
         encoder: which encoder of the file; the first that it has.
         size: side in pixels that images are resized to; None takes them as they are.
         mean, std: how its images are normalised, RGB from 0 to 255; by default what the file says, or the model of
             timm, or ImageNet's.
 
     Raises:
-        UserError: if the backbone is no config; in a run, if the weights do not fit, or are not those of before.
+        UserError: if the backbone is no config; if the weights do not fit, are not those of before, or are of a model
+            that takes colours in BGR order.
     """
 
     digest: Tensor
@@ -57,7 +59,7 @@ class Teacher(TargetEncoder):
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
     ) -> None:
-        _check_named(backbone, pretrained)
+        _check_named(backbone)
         if size is not None:
             check_range('Teacher', COUNT, size=size)
         super().__init__(nn.Identity(), nn.Identity())
@@ -66,7 +68,7 @@ class Teacher(TargetEncoder):
         with undisturbed_generators():  # the student's weights do not depend on it
             # In a list, so that it is neither trained nor stored.
             self.held: list[nn.Module] = [build(MODELS, backbone)]
-        self.frozen.requires_grad_(False).eval()
+        self.backbone.requires_grad_(False).eval()
         self.scale: Tensor | float = 1.0
         self.shift: Tensor | float = 0.0
         self.seen_by_student: dict[str, Tensor] = {}
@@ -74,14 +76,14 @@ class Teacher(TargetEncoder):
         self.register_buffer('digest', torch.zeros(32, dtype=torch.uint8))
 
     @property
-    def frozen(self) -> nn.Module:
-        """The backbone."""
+    def backbone(self) -> nn.Module:
+        """The frozen backbone."""
         return self.held[0]
 
     @staticmethod
-    def key_width(backbone: Any = None, pretrained: Any = None, **_: Any) -> int:
+    def key_width(backbone: Any = None, **_: Any) -> int:
         """Return the width of the features of a teacher's backbone."""
-        _check_named(backbone, pretrained)
+        _check_named(backbone)
         with undisturbed_generators():
             try:
                 with torch.device('meta'):  # no second copy of a large one
@@ -98,11 +100,11 @@ class Teacher(TargetEncoder):
 
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
         """Load the teacher's weights, once."""
-        if self.loaded:
+        if self.loaded or not self.pretrained:
             return
         pretrained = read_pretrained(self.pretrained, self.encoder)
-        load_pretrained(self.frozen, pretrained, tuple(getattr(self.frozen, 'new_parameters', ())))
-        statistics = {**IMAGENET, **_of_timm(self.frozen), **_of_file(pretrained), **self.given}
+        load_pretrained(self.backbone, pretrained, tuple(getattr(self.backbone, 'new_parameters', ())))
+        statistics = {**IMAGENET, **_of_timm(self.backbone), **_of_file(pretrained), **self.given}
         mean, std = (torch.tensor(statistics[name], dtype=torch.float32) for name in ('mean', 'std'))
         student = dict(mean=torch.zeros_like(mean), std=torch.ones_like(std)) | self.seen_by_student
         if len(student['mean']) not in (1, len(mean)):
@@ -110,10 +112,10 @@ class Teacher(TargetEncoder):
                 f'the teacher {self.pretrained} takes images of {len(mean)} channels, but the data have '
                 f'{len(student["mean"])}: give model.target.mean and std, or another teacher'
             )
-        device = next(self.frozen.parameters()).device
+        device = next(self.backbone.parameters()).device
         self.scale = (student['std'] / std)[:, None, None].to(device)
         self.shift = ((student['mean'] - mean) / std)[:, None, None].to(device)
-        self.digest.copy_(_digest_of(self.frozen))
+        self.digest.copy_(_digest_of(self.backbone))
         self.loaded = True
 
     def images(self, seen: Tensor) -> Tensor:
@@ -128,7 +130,7 @@ class Teacher(TargetEncoder):
         self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[RowsOf, Tensor]:
         return backbone_features(
-            self.frozen, {name: replace(each, images=self.images(each.images)) for name, each in rows.items()}
+            self.backbone, {name: replace(each, images=self.images(each.images)) for name, each in rows.items()}
         )
 
     def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
@@ -139,7 +141,7 @@ class Teacher(TargetEncoder):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> 'Teacher':
         """Move, or cast, the backbone as well."""
-        self.frozen._apply(fn, recurse)
+        self.backbone._apply(fn, recurse)
         self.scale, self.shift = (fn(each) if isinstance(each, Tensor) else each for each in (self.scale, self.shift))
         return super()._apply(fn, recurse)
 
@@ -153,8 +155,8 @@ class Teacher(TargetEncoder):
         super()._load_from_state_dict(state, prefix, *args)
 
 
-def _check_named(backbone: Any, pretrained: Any) -> None:
-    if not isinstance(backbone, Mapping) or not pretrained:
+def _check_named(backbone: Any) -> None:
+    if not isinstance(backbone, Mapping):
         raise UserError(
             'Teacher: give the config of its backbone and its weights, as in model.target=dict(type="Teacher", '
             'backbone=dict(type="TimmBackbone", name="vit_small_patch14_dinov2"), pretrained="FILE")'

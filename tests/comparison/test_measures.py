@@ -21,6 +21,7 @@ from mixcl.comparison.measures import (
     values,
 )
 from mixcl.comparison.rows import heading
+from mixcl.errors import UserError
 
 TEN = torch.randint(0, 256, (10, 3, 64), generator=torch.Generator().manual_seed(0)).float()
 IMAGES = Labelled(TEN, torch.arange(10) % 2, TEN.flip(0), (torch.arange(10) % 2).flip(0))
@@ -66,11 +67,14 @@ def test_twins_are_looked_for_in_both_directions() -> None:
     )
     hidden = rows + noise
     order = torch.randperm(10, generator=torch.Generator().manual_seed(2))
-    cosines = (rows @ torch.nn.functional.normalize(hidden[order]).T).numpy()  # (bank, queries)
-    right = [cosines[:, row].argmax() == order[row] for row in range(10)]
-    back = [order[cosines[row].argmax()] == row for row in range(10)]
-    found = twins(Labelled(rows, torch.arange(10), hidden[order], order))['twins']
-    assert found.tolist() == [[*map(bool, right), *map(bool, back)]] and 0 < found.mean() < 1
+    images = Labelled(rows, torch.arange(10), hidden[order], order)
+    cosines = rows @ torch.nn.functional.normalize(hidden, dim=1).T  # (things in the bank, things among the queries)
+    expected = [[int(cosines[:, thing].argmax()) == thing for thing in range(10)]]
+    expected += [[int(cosines[thing].argmax()) == thing for thing in range(10)]]
+    found = twins(images)['twins']
+    assert found.tolist() == expected and 0 < found.mean() < 1
+    with pytest.raises(UserError, match='one picture of each thing'):
+        twins(images._replace(truth=torch.arange(10) % 3))
 
 
 def test_a_measure_on_another_data_set_has_its_name() -> None:

@@ -99,7 +99,7 @@ def test_losses_and_gradients_of_a_view_and_of_mixtures_by_hand() -> None:
 
 def test_it_is_neither_trained_nor_stored_and_stays_bit_for_bit() -> None:
     learner = model([('view1', 'view1', 1.0), ('mix1', 'view1', 1.0)])
-    before = {name: value.clone() for name, value in learner.target.frozen.state_dict().items()}
+    before = {name: value.clone() for name, value in learner.target.backbone.state_dict().items()}
     optimizer = torch.optim.SGD(learner.parameters(), lr=0.1, weight_decay=0.1)
     for step in range(3):
         learner.train()
@@ -107,12 +107,12 @@ def test_it_is_neither_trained_nor_stored_and_stays_bit_for_bit() -> None:
         sum(value for name, value in learner.loss(hosts.crops(learner, 4)).items() if 'loss' in name).backward()
         optimizer.step()
         learner.end_step((step + 1) / 3, 1)
-    after = learner.target.frozen.state_dict()
-    assert all(torch.equal(before[name], after[name]) for name in before) and not learner.target.frozen.training
+    after = learner.target.backbone.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before) and not learner.target.backbone.training
     assert [name for name in learner.state_dict() if name.startswith('target')] == ['target.digest']
     assert not [name for name, _ in learner.named_parameters() if name.startswith('target')]
     assert learner.passes_per_image() == (2, 1), 'mixtures take no pass of the teacher'
-    assert next(learner.target.frozen.parameters()).dtype == torch.float64, 'it is cast, and moved, with the student'
+    assert next(learner.target.backbone.parameters()).dtype == torch.float64, 'it is cast, and moved, with the student'
 
 
 def test_a_checkpoint_is_continued_with_the_same_teacher_alone(tmp_path: Path) -> None:
@@ -171,7 +171,6 @@ def test_a_folder_of_timm_says_the_backbone_of_a_teacher_as_data(tmp_path: Path)
     ('changes', 'message'),
     [
         (dict(target=dict(type='Teacher', pretrained='x.pth')), 'give the config of its backbone and its weights'),
-        (dict(target=dict(type='Teacher', backbone=hosts.BACKBONES['vit'])), 'its weights, as in model.target'),
         (dict(neck=dict(type='PlainHead', in_channels=16, out_channels=12)), 'from model.target follows 16'),
         (dict(terms=[('view1', 'view1', 1.0, dict(level='patch'))], patches={}), 'a teacher gives features of whole'),
     ],

@@ -121,7 +121,9 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     target = getattr(model, 'target', None)
-    if isinstance(target, Teacher):  # its file is read now, and not when the first images have been
+    if isinstance(target, Teacher) and runner.cfg.get(
+        'train_cfg'
+    ):  # its file is read now, and not when the first images have been
         target.copy_weights(model.backbone, model.neck)
     if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()  # a Runner does so only to train

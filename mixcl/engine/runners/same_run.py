@@ -26,7 +26,7 @@ IGNORED_CHANGES = re.compile(
 LENGTH_CHANGES = re.compile(r'train_cfg\.max_(epochs|iters)$')
 HARMLESS_CHANGES = re.compile(
     r'.*\.(num_workers|data_root|source|labels|cache\.folder|cache\.gigabytes|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
-    r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
+    r'randomness\.deterministic$|model\.target\.pretrained$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
     r'environment|visualization|online_probe|images)\b'
 )
 """Settings that decide how fast a run is, what it reports, and when it saves or ends, not what it computes."""
