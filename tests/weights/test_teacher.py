@@ -12,10 +12,12 @@ from torch import Tensor
 from torch.nn.functional import interpolate, normalize
 
 from mixcl.algorithms import ContrastiveLearner
+from mixcl.engine.hooks.banner import parameter_line
 from mixcl.errors import UserError
 from mixcl.randomness import StepKey
 from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.registry import MODELS, build
+from mixcl.weights import checked_part
 from mixcl.weights.teacher import Teacher
 
 MEAN, STD = (100.0, 110.0, 120.0), (50.0, 60.0, 70.0)
@@ -165,6 +167,25 @@ def test_a_folder_of_timm_says_the_backbone_of_a_teacher_as_data(tmp_path: Path)
     (folder / 'config.json').write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"norm_layer='os\.system', which is no class that any file may name"):
         prepared_to_train('mixcl::distillation/r18_folder.py', Options(data='digits', teacher=str(folder)))
+
+
+def test_a_recipe_gives_it_the_size_of_the_views_and_keeps_what_is_said_of_it(tmp_path: Path) -> None:
+    timm = build(MODELS, dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=32))
+    backbone = "dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=32)"
+    config = f"model = dict(type='ContrastiveLearner', backbone={backbone})"
+    state = {f'backbone.{name}': value for name, value in timm.state_dict().items()}
+    torch.save(dict(state_dict=state, meta=dict(cfg=config)), tmp_path / 'run.pth')
+    options = {'model.target.mean': [1, 2, 3], 'model.target.encoder': 'online'}
+    cfg = prepared_to_train(
+        'distillation/r18_digits_mixed', Options(teacher=str(tmp_path / 'run.pth'), cfg_options=options)
+    )
+    target = cfg.model.target
+    assert (target.mean, target.encoder, target.size, target.backbone.img_size) == ([1, 2, 3], 'online', 16, 16)
+    learner = build(MODELS, cfg.model)
+    learner.init_weights()
+    assert 'the teacher of 5.' in parameter_line(learner, torch.optim.SGD(learner.parameters(), lr=0.1))
+    checked = checked_part(cfg.model.to_dict(), MODELS, 'run.pth', 'model')
+    assert 'pretrained' not in checked['target'] and not build(MODELS, checked).target.loaded, 'to be looked at'
 
 
 @pytest.mark.parametrize(

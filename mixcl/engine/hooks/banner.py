@@ -18,6 +18,7 @@ from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.recipes.sections import BATCH_OF_LR
 from mixcl.registry import HOOKS
+from mixcl.weights.teacher import Teacher
 
 
 @HOOKS.register_module()
@@ -96,10 +97,14 @@ def parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
     frozen = sum(p.numel() for p in parts) - backbone
     gradients = sum(p.nbytes for p in model.parameters() if p.requires_grad)
     memory = filesize.decimal(checkpoint_bytes(model, optimizer) + gradients)
+    target = getattr(model, 'target', None)
+    held = list(target.backbone.parameters()) if isinstance(target, Teacher) else []
     return (
         f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'
         + (f' beside {frozen / 1e6:.2f} M that are frozen' if frozen else '')
         + f'; all weights, gradients and the optimiser take {memory} of memory, activations more'
+        + (f'; the teacher of {sum(p.numel() for p in held) / 1e6:.2f} M parameters takes ' if held else '')
+        + (filesize.decimal(sum(p.nbytes for p in held)) if held else '')
     )
 
 
