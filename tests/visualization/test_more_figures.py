@@ -11,7 +11,7 @@ import pytest
 import torch
 from engine.tiny_runs import run_config
 from evaluation.checkpoints import of_pretraining
-from hosts import LOCAL_CROPS, dino
+from hosts import LOCAL_CROPS, dino, distilled
 from mmengine.registry import DefaultScope
 from own_sources import photo, write_folder
 from PIL import Image
@@ -131,13 +131,13 @@ def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
         rows = -(term.target * (term.cosines / 0.2).log_softmax(dim=1)).sum(dim=1)
         torch.testing.assert_close(weight * rows.mean(), logged[f'loss_{term.name.replace(" to ", "_")}'])
     assert all((weights[name] == value).all() for name, value in model.state_dict().items())
-    # DINO's cosines are those of probabilities.
-    cfg.model = dino() | dict(data_preprocessor=cfg.data_preprocessor)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        model = MODELS.build(cfg.model)
-    views = [torch.rand(8, 3, 8, 8) for _ in range(2 + LOCAL_CROPS)]
-    found = term_similarities(model.eval(), dict(inputs=views))
-    assert all(term.cosines.min() > 0 and term.cosines.max() <= 1.001 for term in found)
+    # Cosines of DINO, and of similarities to a queue, are those of probabilities.
+    for host, views in ((dino, 2 + LOCAL_CROPS), (distilled, 1)):
+        cfg.model = host() | dict(data_preprocessor=cfg.data_preprocessor)
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            model = MODELS.build(cfg.model)
+        found = term_similarities(model.eval(), dict(inputs=[torch.rand(8, 3, 8, 8) for _ in range(views)]))
+        assert all(term.cosines.min() > 0 and term.cosines.max() <= 1.001 for term in found)
     cfg.model.type = 'ImageClassifier'
     with pytest.raises(UserError, match='of pretraining'):
         similarity_figure(Pictured(cfg))
