@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.recipes.paths import Path, innermost, kind_of, readable, runner_sections, walk
+from mixcl.weights.encoder import RANDOM
 from mixcl.weights.named import PUBLISHED
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
@@ -54,7 +55,7 @@ def check_files(cfg: Config) -> None:
     if kind_of(target) == 'Teacher' and cfg.get('train_cfg'):
         if not (name := target.get('pretrained')):
             raise UserError('model.target says no weights of its teacher: write pretrained=..., or give `teacher`')
-        if not str(name).startswith(PUBLISHED) and not FilePath(name).expanduser().is_dir():
+        if name != RANDOM and not str(name).startswith(PUBLISHED) and not FilePath(name).expanduser().is_dir():
             _check_file(name, 'model.target.pretrained', 'file of weights', 'give another by `teacher`')
 
 

@@ -3,7 +3,9 @@
 from mmengine.config import Config, ConfigDict
 
 from mixcl.recipes.backbone import scale_sizes, views_in
+from mixcl.recipes.paths import kind_of
 from mixcl.recipes.sections import patch_of
+from mixcl.weights import RANDOM
 
 BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4
@@ -50,6 +52,9 @@ def _shrink_model(model: ConfigDict) -> None:
         model.mixer.cell = 1  # its regions have at least 5 cells a side, and images are small
     if model.target.type == 'ShuffledEMA':
         model.target.groups = 2
+    if kind_of(model.target) == 'Teacher':
+        model.target.pretrained = RANDOM
+        model.target.pop('size', None)
     narrowed = [model.neck, model.objective, (model.get('patches') or {}).get('objective'), model.get('predictor')]
     for part in [*narrowed, *model.get('memory', {}).values()]:
         for name in ('in_channels', 'hidden_channels', 'out_channels', 'channels', 'num_prototypes'):

@@ -14,10 +14,11 @@ from mixcl.encoders.stream import RowsOf
 from mixcl.encoders.targets import Rows, TargetEncoder
 from mixcl.encoders.widths import feature_width
 from mixcl.errors import UserError
-from mixcl.randomness import undisturbed_generators
+from mixcl.randomness import seed_global_generators, undisturbed_generators
 from mixcl.ranges import COUNT, check_range
 from mixcl.recipes.paths import preprocessors_of
 from mixcl.registry import MODELS, TARGET_ENCODERS, build
+from mixcl.weights.encoder import RANDOM
 from mixcl.weights.pretrained import PretrainedBackbone, load_pretrained, read_pretrained
 
 IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
@@ -36,7 +37,7 @@ class Teacher(TargetEncoder):
         backbone: config of the teacher's backbone.
         neck: the student's projector, which it does not need.
         pretrained: its weights, see :func:`~mixcl.weights.read_pretrained`; they are read when the run begins. Without
-            them, as where a run is only looked at, they stay random.
+            them, as where a run is only looked at, and for 'random', they stay random, always the same.
         encoder: which encoder of the file; the first that it has.
         size: side in pixels that images are resized to; None takes them as they are.
         mean, std: how its images are normalised, RGB from 0 to 255; by default what the file says, or the model of
@@ -66,6 +67,7 @@ class Teacher(TargetEncoder):
         self.pretrained, self.encoder, self.size = str(pretrained), encoder, size
         self.given = {name: value for name, value in dict(mean=mean, std=std).items() if value is not None}
         with undisturbed_generators():  # the student's weights do not depend on it
+            seed_global_generators(0, 'teacher')
             # In a list, so that it is neither trained nor stored.
             self.held: list[nn.Module] = [build(MODELS, backbone)]
         self.backbone.requires_grad_(False).eval()
@@ -100,7 +102,7 @@ class Teacher(TargetEncoder):
 
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
         """Load the teacher's weights, once."""
-        if self.loaded or not self.pretrained:
+        if self.loaded or self.pretrained in ('', RANDOM):
             return
         pretrained = read_pretrained(self.pretrained, self.encoder)
         load_pretrained(self.backbone, pretrained, tuple(getattr(self.backbone, 'new_parameters', ())))

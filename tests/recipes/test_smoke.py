@@ -78,7 +78,8 @@ def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], o
     if 'terms' in cfg.model:
         widths = [layer.out_features for head in (model.neck, model.predictor) for layer in head.modules()
                   if isinstance(layer, torch.nn.Linear)]  # fmt: skip
-        assert max(widths) <= (256 if cfg.model.neck.get('hidden_channels') else 2048)
+        most = 384 if cfg.model.target.type == 'Teacher' else 256  # the teacher's width
+        assert max(widths) <= (most if cfg.model.neck.get('hidden_channels') else 2048)
         assert losses == {term.name for term in model.table.terms}
     else:  # an algorithm of mmpretrain
         assert losses == {'loss'}
