@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import timm
 import torch
-from apis.test_export import saved_small
 from hub import python, served
 from huggingface_hub import constants
 from PIL import Image
@@ -95,7 +94,9 @@ def test_names_are_read_as_timm_reads_them(
     assert torch.equal(of_hub.state['pos_embed'], of_run.state['pos_embed'])
 
 
-def test_what_is_not_there_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_said_in_a_sentence(
+    tmp_path: Path, pretrained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pickled weights are not even downloaded."""
     monkeypatch.setattr(constants, 'HF_HUB_CACHE', str(tmp_path))
     with served() as hub, monkeypatch.context() as patch:
@@ -112,7 +113,7 @@ def test_what_is_not_there_is_said_in_a_sentence(tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match=r'no weights timm:vit_tiny_patch16_22: .*did you mean vit_tiny_patch16_224'):
         read_pretrained('timm:vit_tiny_patch16_22')
     with pytest.raises(UserError, match=r'push=me/it.* log in by `hf auth login`.*; nothing was written'):
-        mixcl.export(saved_small(tmp_path), 'timm', tmp_path / 'out', push='me/it')
+        mixcl.export(pretrained, 'timm', tmp_path / 'out', push='me/it')
     assert not (tmp_path / 'out').exists()
 
 
