@@ -58,6 +58,11 @@ def report(
     stored = stored_config(dict(state_dict={}, meta=dict(cfg=(home / RESOLVED).read_text())), home / RESOLVED)
     table, state = read_table(**(stored or {})), State(home)
     failed = {job.title: reason for job in jobs_of(table, state) if (reason := state.failed(job.folder.name))}
+    failed |= {
+        job.title: 'its stored result is of other settings: has a file changed since?'
+        for job in jobs_of(table, state)
+        if job.result() is None and (state.results / f'{job.folder.name}.json').is_file()
+    }
     return write(table, state, failed, page)
 
 

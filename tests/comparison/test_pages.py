@@ -94,6 +94,15 @@ def test_the_page_is_made_again_and_answers_to_images_count_beside_other_runs(co
         report([compared], source='folder:photos')
 
 
+def test_a_result_of_other_settings_is_named(compared: Path) -> None:
+    path = next(compared.glob('results/second-1.json'))
+    stored = json.loads(path.read_text())
+    path.write_text(json.dumps(stored | dict(settings=stored['settings'] | dict(lr=7))))
+    report([compared])
+    text = (compared / 'compare.md').read_text()
+    assert 'Failed: second, seed 1: its stored result is of other settings' in text
+
+
 def test_runs_that_differ_in_the_seed_alone_are_one_row_and_other_images_another_column(tmp_path: Path) -> None:
     """Differences are those of seeds that both have; a run without results has a row, and one of its name a path."""
     for seed in (0, 1, 2):
