@@ -77,7 +77,7 @@ def take_step(model: Learner, optim_wrapper: OptimWrapper, batch: dict) -> None:
 def test_recipes(name: str) -> None:
     """From 8-bit crops and their programs, with the recipe's optimiser."""
     cfg = copy.deepcopy(prepared(CONFIGS[name], smoke=True))
-    if 'depth' in cfg.model.backbone:
+    if cfg.model.backbone.get('depth', 18) != 18:
         cfg.model.backbone.depth = 18
         cfg.model.neck.in_channels = 512
     with DefaultScope.overwrite_default_scope('mixcl'):
