@@ -180,4 +180,6 @@ def _of_timm(backbone: nn.Module) -> dict[str, Sequence[float]]:
 
 def _of_file(pretrained: PretrainedBackbone) -> dict[str, Sequence[float]]:
     settings: Mapping = next(iter(preprocessors_of(pretrained.config or {})), {})
+    if len(settings.get('mean') or ()) == 3 and not (settings.get('to_rgb') or settings.get('bgr_to_rgb')):
+        raise UserError(f'the teacher {pretrained.source} takes colours in BGR order, which no student here sees')
     return {name: list(settings[name]) for name in ('mean', 'std') if settings.get(name)}

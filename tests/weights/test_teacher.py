@@ -169,6 +169,23 @@ def test_a_folder_of_timm_says_the_backbone_of_a_teacher_as_data(tmp_path: Path)
         prepared_to_train('mixcl::distillation/r18_folder.py', Options(data='digits', teacher=str(folder)))
 
 
+def test_a_teacher_of_colours_in_another_order_is_refused(tmp_path: Path) -> None:
+    stored = torch.load(hosts.teacher_file())
+    model_of_file = f'model = dict(backbone={hosts.BACKBONES["vit"]!r})'
+    for to_rgb in (True, False):
+        config = f'{model_of_file}\ndata_preprocessor = dict(mean=[1, 2, 3], std=[4, 5, 6], to_rgb={to_rgb})'
+        torch.save(stored | dict(meta=dict(cfg=config)), tmp_path / 'file.pth')
+        target = Teacher(hosts.BACKBONES['vit'], pretrained=str(tmp_path / 'file.pth'))
+        if to_rgb:
+            target.copy_weights(torch.nn.Identity(), torch.nn.Identity())
+            expected = (torch.tensor([1.0, 0, 0]) - torch.tensor([1.0, 2, 3])) / torch.tensor([4.0, 5, 6])
+            pixel = torch.tensor([1.0, 0, 0]).view(1, 3, 1, 1)
+            torch.testing.assert_close(target.images(pixel).flatten(), expected)
+        else:
+            with pytest.raises(UserError, match='takes colours in BGR order'):
+                target.copy_weights(torch.nn.Identity(), torch.nn.Identity())
+
+
 def test_a_recipe_gives_it_the_size_of_the_views_and_keeps_what_is_said_of_it(tmp_path: Path) -> None:
     timm = build(MODELS, dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=32))
     backbone = "dict(type='TimmBackbone', name='vit_tiny_patch16_224', img_size=32)"
