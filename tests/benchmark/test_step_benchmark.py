@@ -22,6 +22,7 @@ sys.path.pop()  # for these imports alone
 
 STEP = 'tools/benchmark/step.py'
 HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k']
+HOSTS += ['distillation/r18_folder']
 
 
 def flops(name: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A training step of MoCo v3, of PatchMix on it, or of SimCLR, written by hand from timm and PyTorch, without mixcl.
+"""A training step of MoCo v3, PatchMix on it, SimCLR, or a taught network, by hand from timm and PyTorch, without mixcl.
 
 It is a program of its own, so that nothing of mixcl touches its process: ``plain_step.py SPECIFICATION`` with the JSON
 that ``specification`` of tools/benchmark/step.py makes of a config. For every line ``N`` on its standard input it takes
@@ -71,6 +71,30 @@ class Method(nn.Module):
         return F.cross_entropy(logits, torch.arange(len(z), device=z.device).roll(len(first)))
 
 
+class Taught(nn.Module):
+    """A student that learns from a frozen teacher how similar an image is to earlier ones (SEED, 2021)."""
+
+    def __init__(self, spec: dict) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(timm.create_model(spec['student'], num_classes=0), perceptron(*spec['neck']))
+        self.size = spec['resized'] or spec['shape'][-1]
+        size = dict(img_size=self.size) if spec['teacher'].startswith('vit') else {}
+        teacher = timm.create_model(spec['teacher'], num_classes=0, **size).requires_grad_(False).eval()
+        self.teacher = [teacher]  # not a part, since train() would wake it
+        self.temperature = spec['temperature']
+        self.register_buffer('queue', F.normalize(torch.randn(spec['queue'], spec['neck'][0][-1]), dim=1))
+
+    def forward(self, views: dict[str, Tensor]) -> Tensor:
+        view = views['view1']
+        q = F.normalize(self.encoder(view).float(), dim=1)
+        with torch.no_grad():
+            seen = view if view.shape[-1] == self.size else F.interpolate(view, self.size, mode='bilinear', antialias=True)
+            k = F.normalize(self.teacher[0](seen).float(), dim=1)
+        target, logits = (z @ self.queue.clone().T / self.temperature for z in (k, q))
+        self.queue = torch.cat([k, self.queue[: -len(k)]])
+        return F.cross_entropy(logits, target.softmax(dim=1))
+
+
 def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, Tensor], dict]:
     """Mix as PatchMix: every patch of mixture i is from image i + its group. Also return the mixtures' targets."""
     streams, some = dict(views), views['view1']
@@ -87,9 +111,9 @@ def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, 
 def stepper(spec: dict, device: torch.device) -> Callable[[], None]:
     """Return a training step: forward, backward, optimiser, and the moving average of the weights."""
     layout = torch.contiguous_format if spec['vit'] else torch.channels_last
-    model = Method(spec).to(device, memory_format=layout).train()
+    model = (Taught if spec['teacher'] else Method)(spec).to(device, memory_format=layout).train()
     trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = (torch.optim.AdamW if spec['vit'] else torch.optim.SGD)(trained, lr=1e-4)
+    optimizer = (torch.optim.AdamW if spec['vit'] or spec['teacher'] else torch.optim.SGD)(trained, lr=1e-4)
     views = {name: torch.randn(*spec['shape'], device=device).to(memory_format=layout) for name in ('view1', 'view2')}
 
     def step() -> None:
@@ -98,7 +122,7 @@ def stepper(spec: dict, device: torch.device) -> Callable[[], None]:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if spec['predictor']:
+        if spec.get('predictor'):
             with torch.no_grad():
                 for old, new in zip(model.target.parameters(), model.encoder.parameters(), strict=True):
                     old.mul_(0.99).add_(new, alpha=0.01)

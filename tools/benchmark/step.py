@@ -2,7 +2,7 @@
 
 ``python tools/benchmark/step.py configs/patchmix/vit-s16_in1k.py --batch-size 16`` prints a table: speed as a multiple
 of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3, PatchMix and
-SimCLR. Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings,
+SimCLR, and for a network taught by a model of timm. Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings,
 and take steps in turn. The FLOPs of MFU are those counted in the config's step; the peak is that of a matrix product
 in the same run.
 """
@@ -30,11 +30,13 @@ from synthetic import SyntheticIteration, count_flops
 from turns import common_options, keep_rows
 
 from mixcl import machine
+from mixcl.encoders.widths import feature_width
 from mixcl.engine.hooks.health.throughput import peak_flops
 from mixcl.engine.runners.trial_step import synthetic_images
 from mixcl.errors import UserError, reported_to_user
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.run_options import use_mixed_precision
+from mixcl.registry import MODELS, build
 
 HERE = Path(__file__).parent
 PRECISIONS = dict(fp32=torch.float32, bf16=torch.bfloat16)
@@ -50,6 +52,8 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         UserError: for a part that the plain step does not have.
     """
     model = cfg.model
+    if model.target.type == 'Teacher':
+        return taught(model, shape)
     mixer = model.get('mixer') or ConfigDict()
     streams = {name for row in model.terms for name in row[:2]}
     dropped = [name for name, stream in (model.get('streams') or {}).items() if 'keep' in stream]
@@ -80,6 +84,31 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         resnet=f'resnet{model.backbone.get("depth")}',
         vit=_vit(model.backbone) if model.backbone.type == 'ContrastiveViT' else None,
         frozen_patches=model.backbone.get('frozen_patch_embed', False),
+        teacher=None,
+    )
+
+
+def taught(model: ConfigDict, shape: Sequence[int]) -> dict[str, Any]:
+    """Specify the plain step of a network that a model of timm teaches, without mixing."""
+    rows = [list(row[:2]) for row in model.terms]
+    for place, value, known in (
+        ('objective', model.objective.type, 'Similarity'),
+        ('terms', rows, [['view1', 'view1']]),
+        ('backbone', model.backbone.type, 'TorchvisionBackbone'),
+        ('teacher', model.target.backbone.type, 'TimmBackbone'),
+    ):
+        if value != known:
+            raise UserError(f'the plain step with a teacher knows no {place}={value!r}, but {known!r}')
+    widths = [feature_width(build(MODELS, part), shape[1]) for part in (model.backbone, model.target.backbone)]
+    return dict(
+        shape=list(shape),
+        student=model.backbone.name,
+        teacher=model.target.backbone.name,
+        resized=model.target.get('size'),
+        neck=_perceptron(dict(model.neck, out_channels=widths[1]), widths[0]),
+        temperature=model.objective.temperature,
+        queue=model.memory.queue.size,
+        vit=None,
     )
 
 
