@@ -1,4 +1,4 @@
-"""A training step of MoCo v3, PatchMix on it, SimCLR, or a taught network, by hand from timm and PyTorch, without mixcl.
+"""A training step of MoCo v3, PatchMix on it, SimCLR, or of a taught network, by hand from timm and PyTorch.
 
 It is a program of its own, so that nothing of mixcl touches its process: ``plain_step.py SPECIFICATION`` with the JSON
 that ``specification`` of tools/benchmark/step.py makes of a config. For every line ``N`` on its standard input it takes
@@ -88,8 +88,9 @@ class Taught(nn.Module):
         view = views['view1']
         q = F.normalize(self.encoder(view).float(), dim=1)
         with torch.no_grad():
-            seen = view if view.shape[-1] == self.size else F.interpolate(view, self.size, mode='bilinear', antialias=True)
-            k = F.normalize(self.teacher[0](seen).float(), dim=1)
+            if view.shape[-1] != self.size:
+                view = F.interpolate(view, self.size, mode='bilinear', antialias=True)
+            k = F.normalize(self.teacher[0](view).float(), dim=1)
         target, logits = (z @ self.queue.clone().T / self.temperature for z in (k, q))
         self.queue = torch.cat([k, self.queue[: -len(k)]])
         return F.cross_entropy(logits, target.softmax(dim=1))

@@ -1,10 +1,10 @@
 """The training step of a config on a CPU against a plain one of the same method, by hand from timm and PyTorch.
 
 ``python tools/benchmark/step.py configs/patchmix/vit-s16_in1k.py --batch-size 16`` prints a table: speed as a multiple
-of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3, PatchMix and
-SimCLR, and for a network taught by a model of timm. Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings,
-and take steps in turn. The FLOPs of MFU are those counted in the config's step; the peak is that of a matrix product
-in the same run.
+of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3, PatchMix,
+SimCLR, and networks of torchvision that a model of timm teaches. Both sides run in processes of their own
+(plain_step.py, mixcl_step.py), the plain one without mixcl's settings, and take steps in turn. The FLOPs of MFU are
+those counted in the config's step; the peak is that of a matrix product in the same run.
 """
 
 import copy
