@@ -46,12 +46,13 @@ class ContrastiveLearner(Learner):
         target: config of the target encoder, for example ``dict(type='EMA', momentum=0.996)``.
         objective: config of the objective, for example ``dict(type='InfoNCE', temperature=0.2)``.
         terms: rows ``(query stream, key stream, weight)`` or ``(..., dict of options)``.
-        mixer: config of the mixer; None if nothing is mixed.
-        streams: settings of streams by name. ``dict(mix1=dict(mix='view1'))`` adds a mixed stream;
+        mixer: config of the mixer of all streams that have none of their own; None if there are none.
+        streams: settings of streams by name. ``dict(mix1=dict(mix='view1'))`` adds a mixed stream, which may have a
+            ``mixer``; ``mix=('view1', 'view2')`` mixes owners of one view with partners of another;
             ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))`` shows the online encoder a random share of
             the patches; ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))`` masks blocks of patches.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
-        shared_plan: whether all mixed streams of a step share the mixer's plan; if not, each has its own.
+        shared_plan: whether all streams of one mixer share its plan of a step; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
         joint: groups of streams that share a forward pass and its batch-norm statistics, for example
             ``[('view1', 'mix1')]``; every other stream has its own.
@@ -97,7 +98,7 @@ class ContrastiveLearner(Learner):
             joint,
         )
         # All that mixers then do with pixels is to move them, and half of the bytes move faster.
-        self.data_preprocessor.follows_autocast = self.recipe.mixer is None or self.recipe.mixer.keeps_place
+        self.data_preprocessor.follows_autocast = all(mixer.keeps_place for mixer in self.recipe.mixers)
         neck = projector_of(neck, target)
         width = neck.get('out_channels')
         predictor, objective, patches, memory = with_widths(width, predictor, objective, patches, memory or {})
@@ -116,7 +117,8 @@ class ContrastiveLearner(Learner):
             objectives['patch'] = LOSSES.build(patches.get('objective', objective))
         self.table = Table(terms, objectives, memory, self.recipe.names)
         self.memory = nn.ModuleDict(self.table.queues)
-        own_parts = [*parts_of(self.recipe.mixer), *itertools.chain(*self.table.sources.values())]
+        mixers = itertools.chain(*map(parts_of, self.recipe.mixers))
+        own_parts = [*mixers, *itertools.chain(*self.table.sources.values())]
         # Users' mixers and negatives may have weights or states; queues are in ``memory``.
         self.own_parts = nn.ModuleList(
             part for part in own_parts if isinstance(part, nn.Module) and part not in self.memory.values()
@@ -132,8 +134,8 @@ class ContrastiveLearner(Learner):
         queries = {rows.stream for rows in self.table.queries}
         check_keep(self.recipe.keep, queries, self.backbone)
         check_masks(self.recipe.masks, queries, self.backbone)
-        if self.recipe.mixer is not None:
-            self.recipe.mixer.follow(plain_patch_size(self.backbone))
+        for mixer in self.recipe.mixers:
+            mixer.follow(plain_patch_size(self.backbone))
         neck = neck_of(neck, self.backbone, backbone.get('in_channels', 3))
         self.neck_channels = neck.get('in_channels')
         self.neck = MODELS.build(neck)

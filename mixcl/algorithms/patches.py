@@ -134,16 +134,19 @@ def check_patch_level(
 
 
 def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[RowsOf]) -> None:
-    view = recipe.source.get(term.query, term.query)
+    view, *others = recipe.source(term.query)
+    if others:
+        raise UserError(f'{place}: places correspond within one view, but {term.query} mixes two; mix one')
     if view != term.key:
         raise UserError(f'{place}: places correspond within one view; {term.query} shows {view}, pull it to {view}')
     if recipe.crops(view) != 1:
         raise UserError(f'{place}: places correspond within one crop, but {view} has {recipe.crops(view)} of an image')
     if term.query in recipe.keep:
         raise UserError(f'{place}: {term.query} has keep, and a dropped patch has no token; use mask, or leave it out')
-    if term.query in recipe.source and not recipe.mixer.keeps_place:
+    mixture = recipe.mixtures.get(term.query)
+    if mixture is not None and not mixture.mixer.keeps_place:
         raise UserError(
-            f'{place}: the parts of a {type(recipe.mixer).__name__} mixture move or blend, so that a place shows no '
+            f'{place}: the parts of a {type(mixture.mixer).__name__} mixture move or blend, so that a place shows no '
             'patch of an image; use PatchMix, CutMix or RegionSwap'
         )
     if term.query == term.key and term.query not in recipe.masks:

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from mixcl.algorithms.checks import check_joint
 from mixcl.algorithms.masking import BlockMasks
+from mixcl.algorithms.mixtures import mixtures_of, views_of
 from mixcl.composition import Composition
 from mixcl.encoders.passes import joined
 from mixcl.encoders.stream import Stream
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
+from mixcl.mixers.pair import place_views
 from mixcl.mixers.trial import try_mixer
 from mixcl.randomness import StepKey, generator
 from mixcl.ranges import COUNT, SHARE, check_range
@@ -29,17 +30,19 @@ class StreamRecipe:
         views: number of crops by view name, in the order of the loader, for example
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
         streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
-            one. Mixed streams and views may have ``keep``, the share of the patches that the online encoder sees, in
-            (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
-        mixer: the mixer; None if no stream is mixed.
-        shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
-            (MixCo, DACL).
+            one; or ``mix=(<view>, <view>)``, owners from the first and partners from the second. They may have a
+            ``mixer`` of their own. Mixed streams and views may have ``keep``, the share of the patches that the online
+            encoder sees, in (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
+        mixer: mixer of the mixed streams that have none of their own; None if there are none.
+        shared_plan: whether all streams of one mixer share its plan of a step (SDMP, PatchMix); if not, each has its
+            own (MixCo, DACL).
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
         joint: groups of streams that share a forward pass.
 
     Raises:
         UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if a mixer has no
-            stream; if ``keep`` is out of range; if views that change places have different numbers of crops.
+            stream, or cannot mix two views; if ``keep`` is out of range; if views that change places have different
+            numbers of crops.
     """
 
     def __init__(
@@ -62,20 +65,11 @@ class StreamRecipe:
         for name, settings in streams.items():
             _check_stream(name, settings, views)
         self.views = dict(views)
-        self.source = {name: settings['mix'] for name, settings in streams.items() if name not in views}
-        if self.source and mixer is None:
-            raise UserError(
-                f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(self.source)}'
-            )
-        if mixer is not None and not self.source:
-            raise UserError(
-                "model.mixer has nothing to mix: add streams, such as model.streams=dict(mix1=dict(mix='view1')), and "
-                'rows of model.terms that name them, or leave the mixer out'
-            )
+        mixed = {name: settings for name, settings in streams.items() if name not in views}
+        self.mixtures = mixtures_of(mixed, views, mixer, shared_plan)
         self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
         self.masks = {name: BlockMasks(**settings['mask']) for name, settings in streams.items() if 'mask' in settings}
-        self.mixer = cast(Mixer, mixer)  # used for mixed streams only, which require one
-        self.shared_plan = shared_plan
+        self.mixer = mixer
         self.swap_views = swap_views
         check_joint(joint, self.names)
         self._groups = {name: number for number, group in enumerate(joint) for name in group}
@@ -85,20 +79,38 @@ class StreamRecipe:
     @property
     def names(self) -> list[str]:
         """Names of all streams."""
-        return [*self.views, *self.source]
+        return [*self.views, *self.mixtures]
+
+    @property
+    def mixers(self) -> list[Mixer]:
+        """All mixers, each once, the one of ``mixer`` first."""
+        own = {id(made.mixer): made.mixer for made in self.mixtures.values()}
+        return sorted(own.values(), key=lambda mixer: mixer is not self.mixer)
+
+    def source(self, name: str) -> tuple[str, ...]:
+        """Return the view of a stream; of a stream mixed from two, both."""
+        return self.mixtures[name].views if name in self.mixtures else (name,)
 
     def crops(self, name: str) -> int:
         """Return the number of rows per image of a stream."""
-        return self.views[self.source.get(name, name)]
+        return self.views[self.source(name)[0]]
 
     def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
         """Raise UserError if the named streams cannot be made from batches of such crops (C, h, w)."""
         by_view = self._by_view(crops)
-        for name, view in self.source.items():
+        for name, made in self.mixtures.items():
             if name in names:
-                for size in {tuple(crop.shape[-2:]) for crop in by_view[view]}:
-                    self.mixer.check(batch_size, *size)
-                    try_mixer(self.mixer, min(batch_size, MOST_TRIED_IMAGES), by_view[view][0].shape[-3], *size)
+                taken = [crop for view in made.views for crop in by_view[view]]
+                sizes = {(crop.shape[-2], crop.shape[-1]) for crop in taken}
+                if len(made.views) == 2 and len(sizes) > 1:
+                    raise UserError(
+                        f'model.streams: {name} mixes {" and ".join(made.views)}, whose crops have different sizes, '
+                        f'{sorted(sizes)}; give these views one size'
+                    )
+                for height, width in sizes:
+                    made.mixer.check(batch_size, height, width)
+                    images, channels = min(batch_size, MOST_TRIED_IMAGES), taken[0].shape[-3]
+                    try_mixer(made.mixer, images, channels, height, width, len(made.views))
 
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
         """Build the named streams of one step.
@@ -116,11 +128,13 @@ class StreamRecipe:
             for name, count in self.views.items()
             if name in names
         }
-        shared = self.mixer.plan(batch, generator(*key, 'plan')) if self.source and self.shared_plan else None
-        for name in self.source:
+        plans: dict[tuple[str, ...], object] = {}
+        for name, made in self.mixtures.items():
             if name in names:
-                plan = shared if self.shared_plan else self.mixer.plan(batch, generator(*key, name, 'plan'))
-                streams[name] = self._mix(name, by_view[self.source[name]], plan, key)
+                if made.plan_key not in plans:
+                    plans[made.plan_key] = made.mixer.plan(batch, generator(*key, *made.plan_key))
+                crops_of = zip(*(by_view[view] for view in made.views), strict=True)
+                streams[name] = self._mix(name, list(crops_of), plans[made.plan_key], key)
         return streams
 
     def hidden(self, streams: dict[str, Stream], patch_size: int, key: StepKey) -> dict[str, Stream]:
@@ -149,19 +163,23 @@ class StreamRecipe:
         remaining = iter(crops)
         return {name: [next(remaining) for _ in range(count)] for name, count in self.views.items()}
 
-    def _mix(self, name: str, crops: list[Tensor], plan: object, key: StepKey) -> Stream:
-        placed = [self.mixer.place(crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
-        composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0]))
+    def _mix(self, name: str, crops: list[tuple[Tensor, ...]], plan: object, key: StepKey) -> Stream:
+        mixer = self.mixtures[name].mixer
+        placed = [place_views(mixer, crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
+        composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0][0]))
         return Stream(name, joined([images for images, _ in placed]), composition, group=self._groups[name])
 
 
 def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
-    known = set(settings) <= {'mix', 'keep', 'mask'} and ('mix' in settings) != (name in views)
-    if not known or settings.get('mix', name) not in views:
+    mixed = name not in views
+    known = settings.keys() <= ({'keep', 'mask', 'mix', 'mixer'} if mixed else {'keep', 'mask'})
+    mix = views_of(settings) if isinstance(settings.get('mix'), (str, list, tuple)) else ()
+    if not known or (mixed and not (1 <= len(mix) <= 2 and len(set(mix)) == len(mix) and set(mix) <= views.keys())):
         raise UserError(
             f'model.streams: {name}={dict(settings)!r} is not understood; a mixed stream has a name of its own, '
-            f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; to show the online encoder half of "
-            'the patches of a stream, set keep=0.5; to mask patches, mask=dict(...)'
+            f"written as dict(mix='VIEW') or dict(mix=('VIEW', 'VIEW')) with views of {', '.join(views)}, and may have "
+            'a mixer; to show the online encoder half of the patches of a stream, set keep=0.5; to mask patches, '
+            'mask=dict(...)'
         )
     mask = settings.get('mask', {})
     if not isinstance(mask, Mapping) or mask.keys() - {'share', 'probability'}:

@@ -24,6 +24,10 @@ class Mixer(ABC):
     """Whether every pixel of a mixture comes from the same place of one image, and compositions say from which; terms
     between patches need this."""
 
+    mixes_views: bool = False
+    """Whether owners may come from one view and partners from another; plans then have ``across(num_images)``, see
+    :class:`~mixcl.mixers.pair.Pairs`."""
+
     @abstractmethod
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
         """Draw what all mixtures of this step share, for a batch of ``num_images`` images."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -21,6 +21,10 @@ class ChoicePlan:
 
     mixer: Mixer
     plan: Any
+
+    def across(self, num_images: int) -> 'ChoicePlan':
+        """Return the plan for two views, see :class:`~mixcl.mixers.pair.Pairs`."""
+        return replace(self, plan=self.plan.across(num_images))
 
 
 @MIXERS.register_module()
@@ -44,6 +48,7 @@ class Choice(Mixer):
         _check_probabilities(probabilities, len(mixers))
         self.probabilities = torch.tensor(probabilities, dtype=torch.float64)
         self.keeps_place = all(mixer.keeps_place for mixer in self.mixers)
+        self.mixes_views = all(mixer.mixes_views for mixer in self.mixers)
 
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> ChoicePlan:
         mixer = self.mixers[int(torch.multinomial(self.probabilities, 1, generator=generator))]

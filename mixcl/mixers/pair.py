@@ -1,6 +1,8 @@
 """The base class of mixers of two images, their plan and their composition."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -10,19 +12,34 @@ from mixcl.mixers.base import Mixer
 from mixcl.mixers.pairings import check_pairs, find_pairing
 from mixcl.registry import SHARES
 
+Plan = TypeVar('Plan', bound='Pairs')
+
 
 @dataclass(frozen=True)
-class PairPlan:
-    """Owners, partners and shares of all R mixtures of a step.
+class Pairs:
+    """Owners and partners of all R mixtures of a step.
 
     Attributes:
         owner: (R,) int64, images of the batch that the mixtures belong to.
         partner: (R,) int64, images that are mixed into those.
-        share: (R,) float, the owner's share (lambda) before a box is clipped to the pixels of an image.
     """
 
     owner: Tensor
     partner: Tensor
+
+    def across(self: Plan, num_images: int) -> Plan:
+        """Return the plan for two views, one after the other: owners in the first, partners in the second."""
+        return replace(self, partner=self.partner + num_images)
+
+
+@dataclass(frozen=True)
+class PairPlan(Pairs):
+    """Pairs, and how much of the owner each mixture has.
+
+    Attributes:
+        share: (R,) float, the owner's share (lambda) before a box is clipped to the pixels of an image.
+    """
+
     share: Tensor
 
 
@@ -33,7 +50,7 @@ class PairMixer(Mixer):
     same amount (SDMP, 2022). Positions of boxes are drawn for every stream and crop.
 
     Args:
-        pairing: 'flip', 'halves', 'derangement' or 'permutation', see :mod:`mixcl.mixers.pairings`.
+        pairing: 'flip', 'halves', 'derangement', 'permutation' or 'same', see :mod:`mixcl.mixers.pairings`.
         share: config of the distribution of lambda, for example ``dict(type='Uniform', low=0.9)``.
             Default: Beta(1, 1).
         per_sample: whether every mixture has its own share and box; if not, the whole batch has one.
@@ -41,6 +58,8 @@ class PairMixer(Mixer):
     Raises:
         UserError: for an unknown pairing; from :meth:`check`, for batches of one image.
     """
+
+    mixes_views = True
 
     def __init__(self, pairing: str = 'flip', share: dict | None = None, per_sample: bool = True) -> None:
         self.pairing = find_pairing(pairing)
@@ -62,6 +81,21 @@ class PairMixer(Mixer):
 
     def _draws(self, num_rows: int) -> int:
         return num_rows if self.per_sample else 1
+
+
+def place_views(
+    mixer: Mixer, views: Sequence[Tensor], plan: Any, generator: torch.Generator | None = None
+) -> tuple[Tensor, Composition]:
+    """Mix the images (B, C, H, W) of one view, or those of two: owners from the first, partners from the second.
+
+    Mixtures of two views count as images, whichever view their pixels are from.
+    """
+    if len(views) == 1:
+        return mixer.place(views[0], plan, generator)
+    batch = len(views[0])
+    mixed, made = mixer.place(torch.cat(list(views)), plan.across(batch), generator)
+    reach = None if made.reach is None else 2 * made.reach  # an image may be owner and partner
+    return mixed, replace(made, sources=made.sources % batch, reach=reach)
 
 
 def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:

@@ -66,3 +66,9 @@ def derangement(n: int, generator: torch.Generator | None = None) -> tuple[Tenso
 def permutation(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
     """Draw a random permutation (i-mix); an image may be its own partner."""
     return torch.arange(n), torch.randperm(n, generator=generator)
+
+
+@PAIRINGS.register_module()
+def same(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """Pair every image with itself, for mixtures of two views of an image (ScaleMix)."""
+    return torch.arange(n), torch.arange(n)

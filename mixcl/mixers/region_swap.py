@@ -10,24 +10,20 @@ from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers.base import Mixer
 from mixcl.mixers.boxes import Boxes, paste
-from mixcl.mixers.pair import pair_composition, pick_pairs
+from mixcl.mixers.pair import Pairs, pair_composition, pick_pairs
 from mixcl.mixers.pairings import check_pairs, find_pairing
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import MIXERS
 
 
 @dataclass(frozen=True)
-class RegionPlan:
-    """Owners and partners, and the size of this step's rectangle.
+class RegionPlan(Pairs):
+    """Pairs, and the size of this step's rectangle.
 
     Attributes:
-        owner: (R,) int64.
-        partner: (R,) int64.
         sides: (2,) int64, height and width in pixels.
     """
 
-    owner: Tensor
-    partner: Tensor
     sides: Tensor
 
 
@@ -50,6 +46,7 @@ class RegionSwap(Mixer):
     """
 
     keeps_place = True
+    mixes_views = True
 
     def __init__(self, pairing: str = 'flip', cell: int | None = None, cells: Sequence[int] = (3, 4, 5)) -> None:
         self.cell, self.follows = (32, True) if cell is None else (cell, False)

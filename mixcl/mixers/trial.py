@@ -10,14 +10,15 @@ from mixcl.composition import ABSENT, Composition
 from mixcl.errors import UserError, as_user_error
 from mixcl.mixers.base import Mixer
 from mixcl.mixers.choice import Choice
+from mixcl.mixers.pair import place_views
 from mixcl.randomness import undisturbed_generators
 
 TRIAL_MIXTURES = 3
 """Number of mixtures whose row counts are compared."""
 
 
-def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: int) -> None:
-    """Let a copy of a mixer mix random images on the CPU, and check what it returns.
+def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: int, views: int = 1) -> None:
+    """Let a copy of a mixer mix random images on the CPU, of one view or two, and check what it returns.
 
     Raises:
         UserError: if mixing fails, images and composition do not fit together, or processes would have different
@@ -32,7 +33,7 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
             tried.cpu()
         for _ in range(TRIAL_MIXTURES):
             with undisturbed_generators(), as_user_error(f'a mixture by {name}'):
-                made = tried.place(images, tried.plan(num_images, random), random)
+                made = place_views(tried, [images] * views, tried.plan(num_images, random), random)
             for problem in problems_of(made, num_images):
                 raise UserError(f'the mixer {name} {problem}')
             numbers.add(len(made[0]))

@@ -53,7 +53,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     neck = cfg.model.get('neck') or {}
     if neck.get('in_channels') == old_width:  # written by hand
         del neck['in_channels']
-    for _, mixer in walk(cfg.model.get('mixer')):
+    for _, mixer in walk([cfg.model.get('mixer'), cfg.model.get('streams')]):
         if not isinstance(mixer, dict):
             continue
         if patch and old_patch and mixer.get('patch_size') == old_patch:  # written by hand

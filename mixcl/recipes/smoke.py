@@ -48,8 +48,9 @@ def _shrink_model(model: ConfigDict) -> None:
         model.neck.decoder_depth = min(DEPTH, model.neck.decoder_depth)
     if 'objective' not in model:  # an algorithm of mmpretrain, whose widths depend on each other
         return
-    if (model.get('mixer') or {}).get('type') == 'RegionSwap':
-        model.mixer.cell = 1  # its regions have at least 5 cells a side, and images are small
+    for mixer in (model.get('mixer'), *(settings.get('mixer') for settings in (model.get('streams') or {}).values())):
+        if (mixer or {}).get('type') == 'RegionSwap':
+            mixer.cell = 1  # its regions have at least 5 cells a side, and images are small
     if model.target.type == 'ShuffledEMA':
         model.target.groups = 2
     if kind_of(model.target) == 'Teacher':

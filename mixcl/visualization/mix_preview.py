@@ -8,7 +8,6 @@ from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
-from mixcl.mixers import Mixer
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MIXERS, MODELS, build
 from mixcl.visualization.canvas import finished, show
@@ -30,24 +29,24 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Key
     recipe = StreamRecipe(
         model.get('views') or dict(view1=1, view2=1),
         model.streams,
-        _mixer(model),
+        MIXERS.build(dict(model.mixer)) if model.get('mixer') else None,
         model.get('shared_plan', True),
     )
+    _follow(recipe, model)
     images = dataset or training_set(cfg, num_images)
     crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in spread(len(images), num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))
-    views = [recipe.source[name] for name in names]
+    views = [recipe.source(name)[0] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
     return _draw([(streams[view], streams[name]) for view, name in zip(views, names, strict=True)])
 
 
-def _mixer(model: ConfigDict) -> Mixer:
-    """Build the mixer of a model, which may cut images where the backbone does."""
+def _follow(recipe: StreamRecipe, model: ConfigDict) -> None:
+    """Let mixers cut images where the backbone does."""
     with undisturbed_generators():
         backbone = build(MODELS, model.backbone)
-    mixer: Mixer = MIXERS.build(dict(model.mixer))
-    mixer.follow(plain_patch_size(backbone))
-    return mixer
+    for mixer in recipe.mixers:
+        mixer.follow(plain_patch_size(backbone))
 
 
 def mixed_streams(cfg: Config) -> list[str]:

@@ -1,11 +1,8 @@
 """Terms between patches: against loops over rows and cells, against formulas written out, and against lightly."""
 
 import dataclasses
-import math
-import random
 
 import hosts
-import numpy as np
 import pytest
 import torch
 from losses.test_swav import waves
@@ -13,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixcl.algorithms import ContrastiveLearner, StepKey, StreamRecipe
-from mixcl.algorithms.masking import BlockMasks, block_masks
+from mixcl.algorithms.masking import BlockMasks
 from mixcl.algorithms.patches import PatchLevel
 from mixcl.algorithms.terms import Term
 from mixcl.encoders.stream import RowsOf
@@ -102,45 +99,6 @@ def test_block_masks_have_the_share_of_the_paper() -> None:
     masked = share[share > 0]
     assert len(masked) / 4000 == pytest.approx(0.5, abs=0.03)
     assert share.max() <= 0.5 and masked.mean() == pytest.approx(0.3, abs=0.03)
-
-
-def drawn_as_by_the_authors(most: float, height: int, width: int, draws: random.Random) -> np.ndarray:
-    """Mask one image, block by block, as iBOT's Algorithm (BEiT, Algorithm 1) says."""
-    mask, aspects = np.zeros((height, width), dtype=bool), (math.log(0.3), math.log(1 / 0.3))
-    while (left := most - mask.sum()) > 0:
-        for _ in range(10):
-            area, aspect = draws.uniform((min(height, width) // 3) ** 2, left), math.exp(draws.uniform(*aspects))
-            high, wide = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-            if high < height and wide < width:
-                top, first = draws.randint(0, height - high), draws.randint(0, width - wide)
-                block = mask[top : top + high, first : first + wide]
-                if 0 < (~block).sum() <= left:
-                    block[:] = True
-                    break
-        else:
-            break
-    return mask
-
-
-def test_masks_have_as_many_edges_as_those_of_the_authors() -> None:
-    """The number of cells is not rounded: blocks of 5.9 cells are larger than those of 5."""
-    edges = []
-    draws, drawn = random.Random(0), BlockMasks(probability=1.0)(4000, (8, 8), torch.Generator().manual_seed(0))
-    theirs = [drawn_as_by_the_authors(64 * draws.uniform(0.1, 0.5), 8, 8, draws) for _ in drawn]
-    for masks in (drawn.numpy(), np.stack(theirs)):
-        edges.append((masks[:, 1:] ^ masks[:, :-1]).sum((1, 2)) + (masks[:, :, 1:] ^ masks[:, :, :-1]).sum((1, 2)))
-    error = math.sqrt(sum(found.var() / len(found) for found in edges))
-    assert abs(edges[0].mean() - edges[1].mean()) < 3 * error
-
-
-def test_masks_are_blocks_of_no_more_cells_than_asked() -> None:
-    masks = block_masks(torch.tensor([0.0, 3.0, 8.0, *[30.0] * 200]), (9, 12), torch.Generator().manual_seed(0))
-    counts = masks.flatten(1).sum(dim=1)
-    assert counts[0] == 0 and counts[1] <= 3 and counts[2] <= 8 and counts[3:].max() <= 30
-    assert counts[3:].float().mean() > 24
-    alike = (masks[3:, :, 1:] == masks[3:, :, :-1]).float().mean()  # of neighbours; .6 if drawn one by one
-    assert alike > 0.8
-    assert not torch.equal(masks[3], masks[4])
 
 
 # ----- losses -----

@@ -7,6 +7,7 @@ import torch
 from mixcl.errors import UserError
 
 MIXUP = dict(type='Mixup')
+OWN = dict(mix='view1', mixer=MIXUP)
 PATCHMIX = dict(type='PatchMix', num_mix=3, patch_size=2)
 QUEUE = dict(size=24, channels=12, fed_by='view2')
 NCE = dict(type='InfoNCE')
@@ -51,6 +52,16 @@ OBJECTIVES = [
 STREAMS = [
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
     (hosts.moco_v3(MIXUP), dict(mixer=None), 'mixer is missing'),
+    (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=OWN, mix2=OWN)), 'mixer has nothing to mix'),
+    (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix=('view1', 'view1')))), 'is not understood; a mixed stream'),
+    (hosts.moco_v3(MIXUP), dict(streams=dict(view1=dict(mixer=MIXUP))), 'is not understood; a mixed stream'),
+    (hosts.moco_v3(PATCHMIX), dict(streams=dict(mix1=dict(mix=('view1', 'view2')))), 'mixes two views, but PatchMix'),
+    (hosts.moco_v3(MIXUP | dict(pairing='same')), {}, 'mix1 pairs each image with itself'),
+    (
+        hosts.dino(MIXUP),
+        dict(streams=dict(mix1=dict(mix=('view1', 'local')))),
+        'mixes view1 and local, which have different numbers of crops',
+    ),
     (hosts.moco_v3(), dict(mixer=dict(type='CutMix')), 'mixer has nothing to mix'),
     (hosts.moco_v3(), dict(swap_views=1.5), 'swap_views must be a number between 0 and 1, not 1.5'),
     (hosts.dino(), dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)), 'no two with equal numbers of crops'),
@@ -91,6 +102,7 @@ def test_when_the_model_is_built(config: dict, changes: dict, message: str) -> N
         (hosts.moco_v3(), 9, 8, 1, r'patches of 2x2 of model.backbone'),
         (hosts.moco_v3(), 16, 8, 1, r'img_size is \(8, 8\); make them agree'),
         (hosts.moco_v3(PATCHMIX), 8, 2, 1, 'from the 2 images'),
+        (hosts.moco_v3(OWN['mixer']) | dict(streams=dict(mix1=OWN, mix2=dict(mix='view2'))), 8, 1, 1, 'batches of 1'),
         (hosts.moco_v3() | dict(views=dict(view1=1, view2=2)), 8, 8, 1, 'delivers 2 views per image'),
     ],
 )

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from mixcl.algorithms import StepKey, StreamRecipe
 from mixcl.registry import MIXERS, PAIRINGS
 
 PAGE = (Path(__file__).parents[2] / 'docs' / 'mixers.md').read_text()
-(EXAMPLES,) = re.findall(r'```python\n(.*?)```', PAGE, re.DOTALL)
+STREAMS, EXAMPLES = re.findall(r'```python\n(.*?)```', PAGE, re.DOTALL)
 LISTED = ['Choice', 'CutMix', 'Mixup', 'OriginalResizeMix', 'PatchMix', 'RegionSwap', 'ResizeMix']
 
 
@@ -24,7 +25,7 @@ def test_the_row_of_a_mixer_names_its_arguments(name):
 
 def test_every_pairing_is_listed():
     PAIRINGS.import_from_location()
-    assert len(PAIRINGS) == 4 and all(f'| `{name}`' in PAGE for name in PAIRINGS.module_dict)
+    assert len(PAIRINGS) == 5 and all(f'| `{name}`' in PAGE for name in PAIRINGS.module_dict)
 
 
 def test_the_examples_build_and_mix():
@@ -34,3 +35,11 @@ def test_the_examples_build_and_mix():
     for config in examples.values():
         mixed, composition = MIXERS.build(config)(torch.randn(6, 3, 32, 32))
         assert len(mixed) == len(composition) == (3 if config is examples['mixco'] else 6)
+
+
+def test_the_streams_are_built():
+    streams = {}
+    exec(STREAMS, {}, streams)
+    recipe = StreamRecipe(dict(view1=1, view2=1), streams['streams'], None)
+    crops = [torch.randn(6, 3, 32, 32)] * 2
+    assert {len(stream.images) for stream in recipe.build(crops, set(recipe.names), StepKey(0, 0, 0)).values()} == {6}

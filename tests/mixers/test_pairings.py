@@ -1,11 +1,15 @@
 import torch
 
-from mixcl.mixers.pairings import derangement, flip, halves, permutation
+from mixcl.mixers.pairings import derangement, flip, halves, permutation, same
 
 
 def test_flip_reverses_the_batch():
     owner, partner = flip(5)
     assert owner.tolist() == [0, 1, 2, 3, 4] and partner.tolist() == [4, 3, 2, 1, 0]
+
+
+def test_same_pairs_images_with_themselves():
+    assert [part.tolist() for part in same(3)] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_halves_leave_out_the_last_of_an_odd_batch():

@@ -14,7 +14,7 @@ NEVER = dict(type='Choice', mixers=[dict(type='Mixup'), dict(type='PatchMix', pa
 
 ARGUMENTS = [
     *(
-        (dict(type='Mixup', pairing=name), 'choose one of derangement, flip, halves, perm')
+        (dict(type='Mixup', pairing=name), 'one of derangement, flip, halves, permutation, same')
         for name in ('flipped', None)
     ),
     *((dict(type='Mixup', share=dict(type='Beta', alpha=alpha)), ALPHA) for alpha in (0, '1')),

@@ -36,8 +36,8 @@ class BannerHook(Hook):
         ]
         if hasattr(model, 'passes_per_image'):
             lines.append(passes_line(model))
-            if unnamed := sorted(set(model.recipe.source) - model.stream_names):
-                everything = '; nothing is mixed' if len(unnamed) == len(model.recipe.source) else ''
+            if unnamed := sorted(set(model.recipe.mixtures) - model.stream_names):
+                everything = '; nothing is mixed' if len(unnamed) == len(model.recipe.mixtures) else ''
                 lines.append(f'not built, since no row of model.terms uses them: {", ".join(unnamed)}{everything}')
         loop = runner.train_loop
         by_steps = isinstance(loop, IterBasedTrainLoop)
