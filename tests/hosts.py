@@ -32,6 +32,9 @@ CHANNELS = 12
 
 LOCAL_CROPS = 2
 MIXED = dict(mix1=dict(mix='view1'), mix2=dict(mix='view2'))
+SECOND = dict(view1='view2', view2='view1', more_local='local')
+"""The view that a view is mixed with where two are."""
+
 EMA = dict(type='EMA', momentum=0.99)
 
 
@@ -55,7 +58,14 @@ def _model(
     )
     if predictor is not None:
         model['predictor'] = dict(in_channels=CHANNELS, **predictor)
-    return model if mixer is None else model | dict(mixer=mixer, streams=streams)
+    return model if mixer is None else model | dict(mixer=mixer, streams=_of_views(mixer, streams))
+
+
+def _of_views(mixer: dict, streams: dict) -> dict:
+    """Return the streams mixed from two views each, for a mixer that needs them."""
+    if mixer['type'] != 'ScaleMix':
+        return streams
+    return {name: dict(mix=(settings['mix'], SECOND[settings['mix']])) for name, settings in streams.items()}
 
 
 def _queued(backbone: str, neck: dict, mixer: dict | None, temperature: float, **parts) -> dict:
@@ -156,7 +166,7 @@ def ibot(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     model = dino(mixer, backbone)
     blocks = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
     rows = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
-    if mixer and mixer['type'] in ('PatchMix', 'CutMix', 'RegionSwap'):
+    if mixer and mixer['type'] in ('PatchMix', 'CutMix', 'RegionSwap', 'MixMask'):
         rows.append(('mix1', 'view1', 0.5, dict(level='patch')))
     return model | dict(
         backbone=BACKBONES[backbone] | dict(mask_token=True),
@@ -208,7 +218,7 @@ def distilled(mixer: dict | None = None, backbone: str = 'vit') -> dict:
         target=dict(type='Teacher', backbone=BACKBONES['vit'], pretrained=teacher_file()),
         objective=dict(type='Similarity'),
         memory=dict(queue=dict(size=24, fed_by='view1')),
-        views=dict(view1=1),
+        views=dict(view1=1, view2=1) if mixer and mixer['type'] == 'ScaleMix' else dict(view1=1),
         terms=[('view1', 'view1', 1.0), *(mixed if mixer else [])],
     )
 
@@ -228,7 +238,8 @@ def dropping(config: dict, keep: float = 0.5) -> dict:
 
 
 HOSTS = {
-    host.__name__: host for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav, distilled)
+    host.__name__: host
+    for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav, distilled)
 }
 
 MIXERS = dict(
@@ -238,6 +249,9 @@ MIXERS = dict(
     resizemix=dict(type='ResizeMix'),
     original_resizemix=dict(type='OriginalResizeMix', pairing='permutation'),
     region_swap=dict(type='RegionSwap', cell=2, cells=(1, 2)),
+    mixmask=dict(type='MixMask'),
+    scalemix=dict(type='ScaleMix'),
+    stitch=dict(type='Stitch'),
     choice=dict(type='Choice', mixers=[dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]),
 )
 """Every mixer, with the pairing of a paper that uses it."""

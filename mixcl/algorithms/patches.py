@@ -147,7 +147,7 @@ def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection
     if mixture is not None and not mixture.mixer.keeps_place:
         raise UserError(
             f'{place}: the parts of a {type(mixture.mixer).__name__} mixture move or blend, so that a place shows no '
-            'patch of an image; use PatchMix, CutMix or RegionSwap'
+            'patch of an image; use PatchMix, CutMix, RegionSwap or MixMask'
         )
     if term.query == term.key and term.query not in recipe.masks:
         raise UserError(

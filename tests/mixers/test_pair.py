@@ -12,7 +12,8 @@ REGION = dict(type='RegionSwap', cell=2, cells=(1, 2, 3))
 SHARING = ['Mixup', 'CutMix', 'ResizeMix', 'OriginalResizeMix']
 PAIRINGS = ['flip', 'halves', 'derangement', 'permutation']
 CHOICE = dict(type='Choice', mixers=[dict(type='CutMix'), dict(type='Choice', mixers=[REGION, dict(type='ResizeMix')])])
-EVERY = [*(dict(type=name) for name in SHARING), REGION, CHOICE]
+MASK = dict(type='MixMask', grid=3)
+EVERY = [*(dict(type=name) for name in SHARING), REGION, MASK, CHOICE]
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -30,7 +31,7 @@ def seeded(seed: int) -> torch.Generator:
 )
 def test_every_mixture_is_sound(config, pairing, per_sample, batch, size, seed):
     if config['type'] != 'Choice':
-        config = dict(config, pairing=pairing, **({} if config is REGION else dict(per_sample=per_sample)))
+        config = dict(config, pairing=pairing, **(dict(per_sample=per_sample) if config['type'] in SHARING else {}))
     mixer, images = MIXERS.build(config), torch.randn(batch, 3, *size)
     mixer.check(batch, *size)
     mixed, made = mixer(images, seeded(seed))

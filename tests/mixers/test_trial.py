@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from mixcl import Composition
 from mixcl.errors import UserError
-from mixcl.mixers import Choice, CutMix, Mixer, Mixup, OriginalResizeMix, PatchMix, RegionSwap, ResizeMix
+from mixcl.mixers import Choice, CutMix, Mixer, MixMask, Mixup, OriginalResizeMix, PatchMix, RegionSwap, ResizeMix
 from mixcl.mixers.trial import try_mixer
 
 
@@ -53,7 +53,7 @@ class WithWeights(nn.Module, Roll):
     'mixer',
     [
         Roll(), Roll(reach=2), Roll(shown=None), WithWeights(), PatchMix(3, 4), Mixup(), Mixup('halves'), CutMix(),
-        ResizeMix(), OriginalResizeMix(), RegionSwap(cell=4, cells=[1, 2]),
+        ResizeMix(), OriginalResizeMix(), RegionSwap(cell=4, cells=[1, 2]), MixMask(),
         Choice([dict(type='Mixup', pairing='derangement'), dict(type='CutMix')]),
     ],
     ids=lambda mixer: type(mixer).__name__,
