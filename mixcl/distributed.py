@@ -11,7 +11,7 @@ import torch
 from mmengine.dist import get_rank, get_world_size
 from mmengine.model import is_model_wrapper
 from torch import Tensor, distributed
-from torch.distributed.nn.functional import all_gather
+from torch.distributed.nn.functional import all_gather, all_reduce
 from torch.distributed.tensor import DTensor, Replicate
 
 
@@ -28,6 +28,11 @@ def gather_rows(rows: Tensor) -> Tensor:
     has averaged it, this gradient is that of one process with the whole batch.
     """
     return rows if get_world_size() == 1 else torch.cat(all_gather(rows))
+
+
+def sum_over_processes(values: Tensor) -> Tensor:
+    """Add up the values of all processes, which have one shape. Gradients flow back as for :func:`gather_rows`."""
+    return values if get_world_size() == 1 else all_reduce(values)
 
 
 def first_row(num_rows: int) -> int:

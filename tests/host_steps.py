@@ -20,6 +20,7 @@ BATCH = 4
 
 SEED, STEP, EPOCH = 3, 11, 10
 PATCHMIX = hosts.moco_v3(hosts.MIXERS['patchmix'])
+TWO_VIEWS = dict(streams=dict(mix1=dict(mix=('view1', 'view2'))))
 
 MODELS = {
     'simclr': hosts.simclr(),
@@ -40,6 +41,10 @@ MODELS = {
     'half of the patches': hosts.dropping(PATCHMIX),
     'half of the patches of keys, too': hosts.dropping(hosts.simclr(hosts.MIXERS['cutmix'])),
     'smoothing': PATCHMIX | dict(objective=dict(type='InfoNCE', smoothing=0.1)),
+    'barlow_twins': hosts.barlow_twins(),
+    'barlow_twins, mixed from two views': hosts.barlow_twins(dict(type='Mixup', pairing='permutation')) | TWO_VIEWS,
+    'two mixers': hosts.byol(hosts.MIXERS['cutmix'])
+    | dict(streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2', mixer=hosts.MIXERS['mixmask']))),
     'two crops per key': PATCHMIX
     | dict(
         views=dict(view1=1, view2=2),

@@ -195,6 +195,22 @@ def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     )
 
 
+def barlow_twins(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Configure Barlow Twins; with a mixer, mixed Barlow Twins, whose mixtures are of one view unless they need two."""
+    terms = [('view1', 'view2', 1.0)]
+    if mixer:
+        terms += [('mix1', key, 0.3, dict(to='mixture')) for key in ('view1', 'view2')]
+    return _model(
+        backbone,
+        _mlp(last_norm=False),
+        mixer,
+        dict(mix1=MIXED['mix1']),
+        target=dict(type='Shared'),
+        objective=dict(type='CrossCorrelation', off_diagonal=0.1),
+        terms=terms,
+    )
+
+
 @functools.cache
 def teacher_file() -> str:
     """Write the weights of a teacher, the same in every process, and return the file."""
@@ -239,7 +255,7 @@ def dropping(config: dict, keep: float = 0.5) -> dict:
 
 HOSTS = {
     host.__name__: host
-    for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav, distilled)
+    for host in (moco_v1, moco_v2, moco_v3, simclr, byol, simsiam, dino, ibot, swav, distilled, barlow_twins)
 }
 
 MIXERS = dict(
@@ -261,6 +277,7 @@ SHIFTS = dict(
     simclr={'neck.fc0.bias'},
     byol={'neck.fc0.bias', 'neck.fc1.bias', 'predictor.fc0.bias'},
     simsiam=set(),
+    barlow_twins=set(),
     swav={'neck.fc0.bias'},
     distilled={'neck.fc0.bias'},
 )

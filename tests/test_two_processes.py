@@ -50,7 +50,7 @@ def agree(found: list[dict], name: str) -> None:
     """Check that losses, gradients and memory are those of one process."""
     expected = host_steps.one_process(name, len(found))
     losses = [part[name]['losses'] for part in found]
-    assert losses[0] != losses[1]
+    assert (losses[0] == losses[1]) == name.startswith('barlow_twins')  # whose loss is one of the whole batch
     close({key: sum(part[key] for part in losses) / len(found) for key in losses[0]}, expected['losses'])
     assert max(gradient.abs().max() for gradient in expected['gradients'].values()) > 1e-3
     before = dict(host_steps.build(name).named_buffers())

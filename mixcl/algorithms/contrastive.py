@@ -115,7 +115,8 @@ class ContrastiveLearner(Learner):
         if patches is not None:
             check_settings(patches)
             objectives['patch'] = LOSSES.build(patches.get('objective', objective))
-        self.table = Table(terms, objectives, memory, self.recipe.names)
+        mixed_from = {name: made.views for name, made in self.recipe.mixtures.items()}
+        self.table = Table(terms, objectives, memory, self.recipe.names, mixed_from)
         self.memory = nn.ModuleDict(self.table.queues)
         mixers = itertools.chain(*map(parts_of, self.recipe.mixers))
         own_parts = [*mixers, *itertools.chain(*self.table.sources.values())]

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 from mixcl.algorithms.checks import check_losses, check_names
 from mixcl.algorithms.terms import Term, parse_terms
+from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
 from mixcl.encoders.stream import Level, RowsOf, Stream
 from mixcl.errors import UserError
@@ -26,6 +28,7 @@ class Table:
         objectives: objectives by level.
         memory: queues of the config, by name.
         streams: names of all streams.
+        mixed_from: the view that each mixed stream is made of, or both.
 
     Attributes:
         terms: its rows.
@@ -43,15 +46,18 @@ class Table:
         objectives: Mapping[Level, Objective],
         memory: Mapping[str, dict],
         streams: Sequence[str],
+        mixed_from: Mapping[str, Sequence[str]],
     ) -> None:
         self.objectives = objectives
-        self.terms = parse_terms(terms, streams, objectives)
+        self.mixed_from = mixed_from
+        self.terms = parse_terms(terms, streams, objectives, mixed_from)
         self.queues = build_memory(memory, streams)
         self.sources = {term.name: negatives_of(term, self.queues, streams) for term in self.terms}
         check_queues(self.queues, self.sources, objectives['image'])
         beside = {stream for of_row in self.sources.values() for source in of_row for stream in source.streams}
         beside |= {queue.fed_by for queue in self.queues.values()}
         beside |= set(getattr(objectives['image'], 'centred_by', ()))
+        beside |= {view for term in self.terms if term.to == 'mixture' for view in mixed_from[term.query]}
         check_names('model.objective', beside, streams)
         self.queries = {term.rows[0] for term in self.terms}
         self.keys = {term.rows[1] for term in self.terms} | set(map(RowsOf, beside))
@@ -88,12 +94,16 @@ class Table:
             )
             negatives = [source(context) for source in self.sources[term.name]]
             objective = self.objectives[term.level]
-            of_rows = objective(context.queries, context.keys, context.target, negatives, **term.options)
+            mixture = dict(mixture=self._mixture(query, of_keys)) if term.to == 'mixture' else {}
+            of_rows = objective(context.queries, context.keys, context.target, negatives, **term.options, **mixture)
             check_losses(of_rows, len(context.queries), objective, term.name)
             # An image without any query patch counts as 0 (the authors' code of iBOT).
             mean = context.target.mean(of_rows) if query.share is None else (of_rows * query.share).sum()
             losses[term.name] = term.weight * mean
         return losses
+
+    def _mixture(self, query: Stream, of_keys: Mapping[RowsOf, Keys]) -> Tensor:
+        return mixed_keys(query.composition, [of_keys[RowsOf(view)] for view in self.mixed_from[query.name]])
 
     def _prepared(self, keys: Mapping[RowsOf, Stream], projections: Mapping[RowsOf, Tensor]) -> dict[RowsOf, Keys]:
         earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
@@ -117,6 +127,21 @@ class Table:
 def of_level(level: Level, values: Mapping[RowsOf, Value]) -> dict[str, Value]:
     """Return the values of images, or of patches, by stream."""
     return {rows.stream: value for rows, value in values.items() if rows.level == level}
+
+
+def mixed_keys(composition: Composition, parts: Sequence[Keys]) -> Tensor:
+    """Compute (R, D): the keys of the images that each row is made of, weighted by their shares.
+
+    Args:
+        composition: of the rows.
+        parts: keys of the view that is mixed, which are not gathered; or of two, of the owners and of the partners.
+    """
+    mixed = []
+    for column, source in enumerate(composition.sources.split(1, dim=1)):
+        keys, share = parts[min(column, len(parts) - 1)], composition.weights[:, column, None]
+        alone = Composition(source, torch.ones_like(share)).target(keys.composition)
+        mixed.append(share.to(keys.vectors.dtype) * alone.expect(keys.vectors))
+    return torch.stack(mixed).sum(dim=0)
 
 
 def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str, Queue]:

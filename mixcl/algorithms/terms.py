@@ -1,6 +1,6 @@
 """The table of terms: which query stream is pulled to which key stream, and how strongly."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mixcl.composition import Composition, SoftTarget
@@ -22,6 +22,7 @@ class Term:
         target: rule for the target: 'overlap' of the compositions; 'owner', each row counts as its owner alone; 'even',
             each row counts as all images that it lists, in equal shares.
         negatives: names or configs of extra negatives.
+        to: 'keys'; or 'mixture', a mixture of the keys of what the query's pixels come from, whose owners are the keys.
         level: what is compared, 'image' or 'patch', see :class:`~mixcl.algorithms.patches.PatchLevel`.
     """
 
@@ -32,6 +33,7 @@ class Term:
     target: str = 'overlap'
     negatives: Sequence = ()
     level: Level = 'image'
+    to: str = 'keys'
 
     @property
     def name(self) -> str:
@@ -55,17 +57,23 @@ TARGETS: dict[str, Callable[[Composition], Composition]] = dict(
 """Rules for what the rows of both streams count as, by the value of the option ``target``."""
 
 
-OWN_OPTIONS = ('target', 'negatives', 'level')
+OWN_OPTIONS = ('target', 'negatives', 'level', 'to')
 """Options of a row that do not go to its objective."""
 
 
-def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Mapping[Level, Objective]) -> list[Term]:
+def parse_terms(
+    rows: Iterable[Sequence],
+    streams: Sequence[str],
+    objectives: Mapping[Level, Objective],
+    mixtures: Container[str] = (),
+) -> list[Term]:
     """Read the rows of a config.
 
     Args:
         rows: tuples ``(query, key, weight)`` or ``(query, key, weight, dict of options)``.
         streams: names that may be used.
         objectives: objectives by level; they decide the options of a row and their ranges.
+        mixtures: names of the mixed streams.
 
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
@@ -79,6 +87,7 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Ma
                     f'model.terms[{position}] names an unknown stream {stream!r}; known streams: {", ".join(streams)}'
                 )
         _check_row_options(f'model.terms[{position}]', term, objectives[term.level])
+        _check_mixture(f'model.terms[{position}]', term, objectives[term.level], mixtures)
         if any(term.name == other.name for other in terms):
             raise UserError(
                 f'model.terms[{position}] repeats the pair ({term.query}, {term.key}), which has one row with one set '
@@ -105,7 +114,8 @@ def _parse_row(place: str, row: Sequence, objectives: Mapping[Level, Objective])
                     f"{place} has level='patch', but model.patches is missing; say there how patches are compared, for "
                     'example patches=dict(tokens=16)'
                 )
-            return Term(query, key, weight, rest, **dict(negatives=objectives[level].negatives) | named)
+            implied = dict(target='owner') if named.get('to') == 'mixture' else {}
+            return Term(query, key, weight, rest, **dict(negatives=objectives[level].negatives) | implied | named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '
         '(query stream, key stream, weight, dict(option=value))'
@@ -127,3 +137,13 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
         objective.check_row(bool(term.negatives), **term.options)
     except UserError as error:
         raise UserError(f'{place}: {error}') from None
+
+
+def _check_mixture(place: str, term: Term, objective: Objective, mixtures: Container[str]) -> None:
+    if term.to not in ('keys', 'mixture'):
+        raise UserError(f"{place}: to must be 'keys' or 'mixture', not {term.to!r}")
+    if term.to == 'mixture' and (not objective.takes_mixture or term.query not in mixtures or term.level != 'image'):
+        raise UserError(
+            f"{place} has to='mixture', which is for mixed streams, compared as images by an objective that takes it, "
+            f'CrossCorrelation; here {term.query} is compared by {type(objective).__name__}; leave it out'
+        )

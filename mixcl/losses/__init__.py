@@ -1,6 +1,7 @@
 """Objectives: one loss per query row; and the negatives that they contrast against."""
 
 from mixcl.losses.base import Negatives, Objective
+from mixcl.losses.cross_correlation import CrossCorrelation
 from mixcl.losses.dino import DINODistillation
 from mixcl.losses.info_nce import InfoNCE, LogMixture
 from mixcl.losses.negative_cosine import NegativeCosine

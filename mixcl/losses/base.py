@@ -35,6 +35,10 @@ class Objective(nn.Module, ABC):
     """Names or configs of the negatives of all rows that name none of their own."""
 
     takes_negatives: bool = False
+    takes_mixture: bool = False
+    """Whether rows may have ``to='mixture'``: ``mixture`` (R, D) of :meth:`forward` is then, for each query, a mixture
+    of the keys of the images that its pixels come from."""
+
     gather: bool = False
     """Whether keys of all processes are prepared together; all processes then need equally many keys."""
     widths: Mapping[str, int] = {}
@@ -90,5 +94,6 @@ class Objective(nn.Module, ABC):
             keys: (G, D), prepared.
             target: a :class:`~mixcl.composition.SoftTarget` of the queries over the keys.
             negatives: a sequence of :class:`Negatives`, empty by default.
+            mixture: (R, D), in rows with ``to='mixture'`` alone, of objectives that take one.
             **options: the keywords of ``options``.
         """

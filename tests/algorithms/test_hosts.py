@@ -70,6 +70,13 @@ THEIRS = dict(
             loss=dict(type='SwAVLoss', feat_dim=CHANNELS, num_prototypes=20, num_crops=[2, hosts.LOCAL_CROPS]),
         ),
     ),
+    barlow_twins=dict(
+        type='BarlowTwins',
+        neck=neck(with_last_bn=False),
+        head=dict(
+            type='LatentCrossCorrelationHead', in_channels=CHANNELS, loss=dict(type='CrossCorrelationLoss', lambd=0.1)
+        ),
+    ),
 )
 ONE_GROUP = dict(target=dict(type='ShuffledEMA', momentum=0.999, final_momentum=0.999, groups=1))
 TWO_QUEUES = {f'queue{i}': dict(size=24, channels=CHANNELS, fed_by=f'view{i}') for i in (1, 2)}
@@ -184,3 +191,23 @@ def test_dino_written_out() -> None:
     assert len(terms) == 6
     torch.testing.assert_close(total(ours(crops, mode='loss')), sum(terms) / len(terms))
     torch.testing.assert_close(ours.objective.centre, 0.9 * centre + 0.1 * torch.cat(teacher).mean(0, keepdim=True))
+
+
+def test_mixed_barlow_twins_written_out() -> None:
+    """The reference is the formula of its authors, with Barlow Twins' standard deviation."""
+    mixer = dict(type='Mixup', pairing='permutation', share=dict(type='Uniform'), per_sample=False)
+    config = hosts.barlow_twins(mixer) | dict(streams=dict(mix1=dict(mix=('view1', 'view2'))))
+    ours = hosts.build(config).double()
+    crops = hosts.crops(ours, BATCH)
+    ours.begin_step(StepKey(seed=0, step=3, rank=0))
+    found = ours(crops, mode='loss')
+    composition = ours.build_streams(crops)[0]['mix1'].composition
+    partner, share = composition.sources[:, 1], composition.weights[0, 0].double()
+    images = [*crops, share * crops[0] + (1 - share) * crops[1][partner]]
+    with torch.no_grad():
+        projected = [ours.neck(ours.backbone(each)[-1]) for each in images]
+    one, two, mixed = ((z - z.mean(0)) / (z.var(0, correction=0) + 1e-5).sqrt() for z in projected)
+    for name, keys in (('view1', one), ('view2', two)):
+        wanted = share * one.T @ keys + (1 - share) * two[partner].T @ keys
+        expected = 0.3 * ((mixed.T @ keys - wanted) / BATCH).square().sum()
+        torch.testing.assert_close(found[f'loss_mix1_{name}'], expected, rtol=1e-5, atol=1e-7)
