@@ -1,5 +1,7 @@
 """Pictures of the mixtures of a config."""
 
+from collections.abc import Collection
+
 from matplotlib.figure import Figure
 from mmengine.config import Config, ConfigDict
 
@@ -36,9 +38,10 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Key
     images = dataset or training_set(cfg, num_images)
     crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in spread(len(images), num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))
-    views = [recipe.source(name)[0] for name in names]
-    streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
-    return _draw([(streams[view], streams[name]) for view, name in zip(views, names, strict=True)])
+    # Each view once, before the first of its mixtures.
+    rows = dict.fromkeys(row for name in names for row in (*recipe.source(name), name))
+    streams = recipe.build(crops, set(rows), StepKey(seed, 0, 0))
+    return _draw([streams[row] for row in rows], recipe.views)
 
 
 def _follow(recipe: StreamRecipe, model: ConfigDict) -> None:
@@ -54,17 +57,17 @@ def mixed_streams(cfg: Config) -> list[str]:
     return [name for name, settings in (cfg.model.get('streams') or {}).items() if 'mix' in settings]
 
 
-def _draw(pairs: list[tuple[Stream, Stream]]) -> Figure:
-    columns = min(8, max(len(originals.images) for originals, _ in pairs))
-    figure = Figure(figsize=(1.9 * columns, 4.2 * len(pairs)), layout='constrained')
-    axes = figure.subplots(2 * len(pairs), columns, squeeze=False)
-    for row, (originals, mixed) in enumerate(pairs):
-        for axis in (*axes[2 * row], *axes[2 * row + 1]):
+def _draw(rows: list[Stream], views: Collection[str]) -> Figure:
+    """Draw a row of images for each stream, a view or mixtures."""
+    columns = min(8, max(len(stream.images) for stream in rows))
+    figure = Figure(figsize=(1.9 * columns, 2.1 * len(rows)), layout='constrained')
+    for stream, axes in zip(rows, figure.subplots(len(rows), columns, squeeze=False), strict=True):
+        for axis in axes:
             axis.axis('off')
-        for column in range(min(columns, len(originals.images))):  # there are several local crops per image
-            show(axes[2 * row][column], originals.images[column], f'{originals.name}: image {column}')
-        for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
-            show(axes[2 * row + 1][column], mixed.images[column], f'{mixed.name}: {_shares(mixed, column)}')
+        # There are several local crops per image; MixCo makes one mixture of two images.
+        for column in range(min(columns, len(stream.images))):
+            text = f'image {column}' if stream.name in views else _shares(stream, column)
+            show(axes[column], stream.images[column], f'{stream.name}: {text}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
     return finished(figure)
 
