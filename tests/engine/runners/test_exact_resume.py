@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import host_steps
 import hosts
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ RUNS = dict(
     dino=hosts.dino(hosts.MIXERS['patchmix']),
     ibot=hosts.ibot(hosts.MIXERS['patchmix']),
     swav=hosts.swav(hosts.MIXERS['cutmix']),
+    barlow_twins=host_steps.MODELS['barlow_twins, mixed from two views'],
+    two_mixers=host_steps.MODELS['two mixers'],
 )
 
 
