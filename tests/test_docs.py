@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
-from mixcl.losses import InfoNCE
+from mixcl.losses import CrossCorrelation, InfoNCE
 from mixcl.mixers import CutMix, Mixup, PatchMix
 from mixcl.recipes.prepared import prepared
 from mixcl.registry import DATASETS, LOSSES, MIXERS
@@ -79,6 +79,18 @@ def test_the_example_loss_of_sure_rows_is_smaller():
     )
     torch.testing.assert_close(plain, same)
     torch.testing.assert_close(focal, plain * (1 - (-plain).exp()) ** 2)
+
+
+def test_the_example_loss_of_statistics_is_that_of_barlow_twins():
+    names = {}
+    exec(the_block('docs/your_own_mixer.md', '# my_statistics.py'), names)
+    views = Composition.identity(6)
+    raw = torch.randn(6, 4), torch.randn(6, 4)
+    found = [
+        loss(loss.prepare_query(raw[0]), loss.prepare_key(raw[1]), views.target(views))
+        for loss in (names['Twins'](), CrossCorrelation())
+    ]
+    torch.testing.assert_close(*found)
 
 
 def test_the_example_files_train_for_an_epoch(tmp_path):
