@@ -27,8 +27,8 @@ class MixMask(Mixer):
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
-        grid: cells per side, at least 2. The authors' code has 4, and 8 in the command of their README.
-        share: largest share of the cells that show the owner; rounded down to whole cells.
+        grid: cells per side. The authors' code has 4, and 8 in the command of their README.
+        share: largest share of the cells that show the owner, at least 4 cells; rounded down to whole cells.
 
     Raises:
         UserError: for a grid or share out of range; from :meth:`check` and :meth:`place`, if an image has fewer pixels
@@ -41,6 +41,11 @@ class MixMask(Mixer):
     def __init__(self, pairing: str = 'flip', grid: int = 4, share: float = 0.5) -> None:
         check_range('MixMask', SEVERAL, grid=grid)
         check_range('MixMask', SHARE, share=share)
+        if share * grid**2 < SMALLEST_BLOCK:  # most masks would be empty, and mixtures the partners alone
+            raise UserError(
+                f'MixMask: share={share!r} of {grid}x{grid} cells is less than the smallest block, {SMALLEST_BLOCK} '
+                'cells; raise grid or share'
+            )
         self.pairing = find_pairing(pairing)
         self.grid = grid
         self.share = share

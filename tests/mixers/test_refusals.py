@@ -25,6 +25,10 @@ ARGUMENTS = [
     *((dict(type='RegionSwap', cells=cells), 'RegionSwap: cells must be') for cells in ((), (0, 2), 3)),
     *((dict(type='PatchMix', num_mix=number), 'PatchMix: num_mix must be') for number in (0, 2.5, ())),
     *((dict(type='MixMask', grid=grid), 'MixMask: grid must be a whole number of at least 2') for grid in (1, 2.5)),
+    *(
+        (dict(type='MixMask') | small, 'cells is less than the smallest block, 4 cells; raise grid or share')
+        for small in (dict(grid=2), dict(share=0.2))
+    ),
     (dict(type='MixMask', share=1.5), 'MixMask: share must be a number between 0 and 1'),
     (dict(type='Stitch', side=1), 'Stitch: side must be a whole number of at least 2'),
     (dict(type='PatchMix', patch_size=0), 'PatchMix: patch_size must be'),
