@@ -115,7 +115,8 @@ class ContrastiveLearner(Learner):
         if patches is not None:
             check_settings(patches)
             objectives['patch'] = LOSSES.build(patches.get('objective', objective))
-        mixed_from = {name: made.views for name, made in self.recipe.mixtures.items()}
+        # A mixture of one of several crops has no counterpart in the mean of their keys.
+        mixed_from = {name: each.views for name, each in self.recipe.mixtures.items() if self.recipe.crops(name) == 1}
         self.table = Table(terms, objectives, memory, self.recipe.names, mixed_from)
         self.memory = nn.ModuleDict(self.table.queues)
         mixers = itertools.chain(*map(parts_of, self.recipe.mixers))

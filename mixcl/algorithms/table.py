@@ -28,7 +28,8 @@ class Table:
         objectives: objectives by level.
         memory: queues of the config, by name.
         streams: names of all streams.
-        mixed_from: the view that each mixed stream is made of, or both.
+        mixed_from: the view that each mixed stream is made of, or both; without streams of several crops, whose rows
+            have no ``to='mixture'``.
 
     Attributes:
         terms: its rows.

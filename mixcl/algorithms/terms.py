@@ -73,7 +73,7 @@ def parse_terms(
         rows: tuples ``(query, key, weight)`` or ``(query, key, weight, dict of options)``.
         streams: names that may be used.
         objectives: objectives by level; they decide the options of a row and their ranges.
-        mixtures: names of the mixed streams.
+        mixtures: names of the mixed streams whose rows may have ``to='mixture'``.
 
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
@@ -144,6 +144,9 @@ def _check_mixture(place: str, term: Term, objective: Objective, mixtures: Conta
         raise UserError(f"{place}: to must be 'keys' or 'mixture', not {term.to!r}")
     if term.to == 'mixture' and (not objective.takes_mixture or term.query not in mixtures or term.level != 'image'):
         raise UserError(
-            f"{place} has to='mixture', which is for mixed streams, compared as images by an objective that takes it, "
-            f'CrossCorrelation; here {term.query} is compared by {type(objective).__name__}; leave it out'
+            f"{place} has to='mixture', which is for mixed streams of views with one crop, compared as images by "
+            f'an objective that takes it, CrossCorrelation; here {term.query} is compared by '
+            f'{type(objective).__name__}; leave it out'
         )
+    if term.to == 'mixture' and term.target != 'owner':
+        raise UserError(f"{place} has to='mixture', whose keys are the owners'; leave out target={term.target!r}")
