@@ -14,7 +14,8 @@ from mixcl.algorithms.patches import PatchLevel, check_patch_level, check_settin
 from mixcl.algorithms.streams import StreamRecipe
 from mixcl.algorithms.table import Table, of_level
 from mixcl.backbones.patch_size import plain_patch_size
-from mixcl.encoders.passes import backbone_features, pooled_output, project
+from mixcl.encoders.outputs import pooled_output
+from mixcl.encoders.passes import backbone_features, project
 from mixcl.encoders.stream import Level, RowsOf, Stream
 from mixcl.errors import UserError
 from mixcl.feature_statistics import feature_std

@@ -9,7 +9,7 @@ from mmpretrain.models import VisionTransformer
 from torch import nn
 
 from mixcl.backbones.patch_size import patch_size_of
-from mixcl.encoders.passes import last_output
+from mixcl.encoders.outputs import last_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError
 from mixcl.registry import LOSSES, MODELS, TARGET_ENCODERS, keywords_of

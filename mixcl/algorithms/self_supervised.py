@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mixcl.algorithms.derived import completed, decoders_of_mae, decoders_of_simmim
 from mixcl.algorithms.learner import Learner
-from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.outputs import pooled_output
 from mixcl.registry import MODELS
 
 

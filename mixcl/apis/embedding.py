@@ -15,7 +15,7 @@ from mixcl.datasets.folder import images_below
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import collate_one_size
-from mixcl.evaluation.features import features_of
+from mixcl.evaluation.features import encode_all
 from mixcl.recipes.subject import read_subject
 from mixcl.terminal import progress
 from mixcl.weights import Encoder
@@ -51,19 +51,22 @@ def embed(
     *,
     batch_size: int = 64,
     device: str | None = None,
+    tokens: bool = False,
     **options: Any,
 ) -> np.ndarray:
-    """Compute features of images.
+    """Compute features of images, or of every cell of them.
 
     Args:
         path: as for :func:`load_backbone`, or the encoder that it returned.
         images: file names, arrays and Pillow images, in any mixture; or a folder, for :func:`images_in` it.
         batch_size: number of images encoded at once.
         device: such as 'cuda'; by default the GPU, if there is one.
+        tokens: compute a vector for each cell, see :meth:`~mixcl.weights.encoder.Encoder.tokens`.
         **options: options of :func:`load_backbone`.
 
     Returns:
-        (N, C) float32, in the order of the images. Rows of files that cannot be decoded are NaN; a warning names them.
+        (N, C) float32, or (N, h, w, C) of ``tokens``, in the order of the images. Rows of files that cannot be decoded
+        are NaN; a warning names them.
 
     Raises:
         UserError: as in :func:`load_backbone`; also if something is no image, or none can be decoded.
@@ -78,10 +81,17 @@ def embed(
     items, readable = list(images), list[int]()
     encoder.to(device or ('cuda' if torch.cuda.is_available() else 'cpu'))
     batches = _batches(encoder.preprocess, items, batch_size, readable)
-    found = features_of(encoder, progress(batches, f'features of {len(items)} images', -(-len(items) // batch_size)))
+    shown = progress(batches, f'features of {len(items)} images', -(-len(items) // batch_size))
+
+    def step(batch: dict) -> dict[str, Tensor]:
+        inputs = encoder.data_preprocessor(batch, False)['inputs']
+        return dict(rows=(encoder.tokens(inputs) if tokens else encoder(inputs)).float().cpu())
+
+    parts = encode_all(encoder, shown, step)
     if items and not readable:
         raise UserError(f'none of the {len(items)} images can be read, the first is {items[0]}')
-    features = np.full((len(items), found.shape[1]), np.nan, dtype=np.float32)
+    found = torch.cat(parts['rows']) if parts else torch.zeros(0, 0)
+    features = np.full((len(items), *found.shape[1:]), np.nan, dtype=np.float32)
     features[readable] = found.numpy()
     return features
 

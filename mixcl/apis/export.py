@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
+from torch import Tensor
 
 from mixcl.apis.arguments import named
 from mixcl.errors import UserError
@@ -153,10 +154,11 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
         ):
-            expected = exported.encoder(scope['images'])
+            expected = dict(features=exported.encoder(scope['images']))
             exec(way.lines(folder), scope)
-            found = torch.as_tensor(scope['features'])
-            difference = float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
+            if 'tokens' in scope:
+                expected['tokens'] = exported.encoder.tokens(scope['images'])
+            difference = max(_difference(torch.as_tensor(scope[name]), each) for name, each in expected.items())
     except ImportError as error:
         return f'not checked: {" ".join(str(error).split())}'
     except Exception as error:  # raised by the other library
@@ -165,7 +167,12 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
         problem = '' if difference <= TOLERANCE else f'its features there differ by {difference:.2g}'
     if problem:
         raise exported.refusal(to, problem)
-    return f'checked with {way.libraries[0]}: features of random images differ by {difference:.1g} of the largest'
+    what = ' and '.join(expected)
+    return f'checked with {way.libraries[0]}: {what} of random images differ by {difference:.1g} of the largest'
+
+
+def _difference(found: Tensor, expected: Tensor) -> float:
+    return float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
 
 
 def _results(subject: Subject, encoder: str) -> str:

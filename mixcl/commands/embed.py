@@ -3,9 +3,11 @@
 ``mixcl embed CHECKPOINT --data list:PATH.csv --out features``
 ``mixcl embed CHECKPOINT --data-config CONFIG --split test --out features``
 
-The folder gets a ``features_00000.npz`` for each 10,000 images, with features, file names and labels, and a
-``meta.json``; :func:`mixcl.evaluation.feature_files.read_features` reads them. After an interruption, the same command
-continues.
+``mixcl embed CHECKPOINT --images FOLDER --tokens --half --out tokens``
+
+The folder gets a ``features_00000.npz`` for each 10,000 images (500 with ``--tokens``), with features, file names and
+labels, and a ``meta.json``; :func:`mixcl.evaluation.feature_files.read_features` reads them. After an interruption, the
+same command continues.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -36,7 +38,12 @@ def add_options(parser: ArgumentParser) -> None:
     add_data_root(parser, 'root folder of the images of --data-config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
-    parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
+    feature = parser.add_mutually_exclusive_group()
+    feature.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
+    feature.add_argument(
+        '--tokens', dest='feature', action='store_const', const='Tokens', help='a vector for each cell: (n, h, w, C)'
+    )
+    parser.add_argument('--half', action='store_true', help='write float16 in place of float32')
     parser.add_argument('--image-size', type=positive, metavar='PIXELS', help='for --images and --data: crop to it')
     add_config_option(parser)
     add_allow_pickle(parser)
@@ -44,9 +51,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--batch-size', type=positive, default=256)
     parser.add_argument('--num-workers', type=not_negative, default=min(4, cpu_cores()),
                         help='processes that load images')  # fmt: skip
-    parser.add_argument(
-        '--images-per-file', type=positive, default=10_000, metavar='N', help='images in each file of features'
-    )
+    parser.add_argument('--images-per-file', type=positive, metavar='N', help='default: 10,000, with --tokens 500')
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
 
 
@@ -87,19 +92,25 @@ def extract(args: Namespace) -> None:
     dataset = KeyedDataset(images)
     advice = 'crop to a multiple of it in its pipeline' if args.data_config else 'give a multiple of it by --image-size'
     check_whole_patches(model.backbone, dataset[0]['inputs'], advice)
+    images_per_file = args.images_per_file or (500 if args.feature == 'Tokens' else 10_000)
     identity = dict(
         checkpoint=subject.sha256,
         encoder=model.side,
         model=subject.settings(args.feature),
         images=images,
-        images_per_file=args.images_per_file,
-        precision='bf16' if args.amp else 'fp32',
+        images_per_file=images_per_file,
+        precision=('bf16' if args.amp else 'fp32') + (', stored as fp16' if args.half else ''),
     )
     open_folder(args.out, identity)
     model.to(device)
     with torch.autocast(device, torch.bfloat16, enabled=args.amp):
-        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.num_workers)
+        unreadable = extract_to_files(
+            args.out, model, dataset, images_per_file, args.batch_size, args.num_workers, args.half
+        )
     names = [*map(str, dataset.metainfo.get('classes') or ())]
     classes = f'; {len(names)} classes ({first_few(names)})' if names else ''
     print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable{classes}')
+    if args.feature == 'Tokens':
+        height, width = model.cell_size
+        print(f'a cell has {height} x {width} pixels of the image after resizing and cropping')
     print(f'next, in Python: mixcl.evaluation.feature_files.read_features({str(args.out)!r})')

@@ -14,6 +14,7 @@ FIGURES = dict(
     mix='originals and mixtures of a pretraining config, with the share of each source image',
     views='what augmentation does to images, with the parameters under each view',
     attention='heads of the last block of a vision transformer, and rollout; of mixtures the share of each source',
+    tokens='principal components of patches, or of cells of the last map, as colours',
     similarity='cosines of what the loss compares beside its target, before and after training',
     keys='how similar keys of the same image, of its class and of other classes are to a query',
     neighbours='images and their nearest neighbours',
@@ -44,7 +45,7 @@ def add_options(parser: ArgumentParser) -> None:
         add_allow_pickle(figure)
         figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
         add_overrides(figure)
-        if name in ('attention', 'keys', 'neighbours', 'map'):
+        if name in ('attention', 'tokens', 'keys', 'neighbours', 'map'):
             figure.add_argument(
                 '--encoder',
                 choices=['online', 'target'],

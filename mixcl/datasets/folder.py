@@ -20,7 +20,7 @@ EXTENSIONS = (
 RUN = {'run.lock', 'last_checkpoint'}
 """Files of which one lies in every folder of a run."""
 
-DRAWN = ('mix', 'views', 'attention', 'similarity', 'keys', 'neighbours', 'map', 'curves', 'mix_preview')
+DRAWN = ('mix', 'views', 'attention', 'tokens', 'similarity', 'keys', 'neighbours', 'map', 'curves', 'mix_preview')
 FIGURES = {f'{name}.png' for name in DRAWN}
 """Names of figures of mixcl for which no other is given."""
 

@@ -1,10 +1,9 @@
 """Features that a protocol takes from a frozen backbone: their base class, and the output."""
 
-from collections.abc import Callable, Sequence
-
 from torch import Tensor, nn
 
-from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.outputs import pooled_output
+from mixcl.encoders.tokens import tokens_of
 from mixcl.heads.mlp import pooled
 from mixcl.registry import MODELS
 
@@ -33,6 +32,15 @@ class Output(Feature):
 
 
 @MODELS.register_module()
+class Tokens(Feature):
+    """The tokens of all cells of an image, see :func:`~mixcl.encoders.tokens.tokens_of`."""
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """Return ((B, h, w, C),)."""
+        return (tokens_of(backbone, images),)
+
+
+@MODELS.register_module()
 class PooledOutput(nn.Module):
     """Neck between any backbone and the linear head of a classifier: it averages maps and passes vectors on.
 
@@ -42,17 +50,3 @@ class PooledOutput(nn.Module):
 
     def forward(self, outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(pooled(output) for output in outputs)
-
-
-def outputs_of(modules: Sequence[nn.Module], run: Callable[[], object]) -> list[Tensor]:
-    """Call ``run`` and return each module's output."""
-    outputs: dict[nn.Module, Tensor] = {}
-    hooks = [
-        module.register_forward_hook(lambda module, _, output: outputs.update({module: output})) for module in modules
-    ]
-    try:
-        run()
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return [outputs[module] for module in modules]

@@ -1,14 +1,13 @@
 """Forward passes of a backbone and a head over the rows of a step."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from mixcl.encoders.outputs import last_output, pooled_output
 from mixcl.encoders.stream import RowsOf, Stream
-from mixcl.errors import UserError
-from mixcl.heads.mlp import pooled
 from mixcl.heads.sync_batch_norm import has_batch_norm
 
 
@@ -94,23 +93,3 @@ def joined(parts: list[Tensor]) -> Tensor:
 
 def _split(together: Tensor, names: list[RowsOf], sizes: list[int]) -> dict[RowsOf, Tensor]:
     return dict(zip(names, together.split(sizes), strict=True))
-
-
-def pooled_output(outputs: Tensor | Sequence[Tensor], backbone: nn.Module) -> Tensor:
-    """Return (B, C) from the last output of a backbone: a class token, or a map averaged over space.
-
-    Raises:
-        UserError: if the output is one vector for every token.
-    """
-    last = last_output(outputs)
-    if last.dim() == 3:
-        raise UserError(
-            f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but '
-            "a backbone must give one for every image; choose out_type='cls_token', or TimmBackbone for models of timm"
-        )
-    return pooled(last)
-
-
-def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """Return the output of a backbone, or the last of several."""
-    return outputs if isinstance(outputs, Tensor) else outputs[-1]

@@ -5,7 +5,7 @@ from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
 
 from mixcl.distributed import gather_rows
-from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.outputs import pooled_output
 from mixcl.encoders.stream import RowsOf
 from mixcl.encoders.targets import EMA, Rows
 from mixcl.errors import UserError

@@ -8,7 +8,7 @@ import torch
 from mmpretrain.models import VisionTransformer
 from torch import nn
 
-from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.outputs import pooled_output
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
 
@@ -30,7 +30,7 @@ def feature_width(backbone: nn.Module, in_channels: int = 3, size: int | Sequenc
     if isinstance(backbone, VisionTransformer):
         return backbone.embed_dims
     failure: Exception | None = None
-    for tried in [size] if size else [SIZES[0], *_own_size(backbone), SIZES[1]]:
+    for tried in [size] if size else [SIZES[0], *own_sizes(backbone), SIZES[1]]:
         try:
             return pooled_output(blank_outputs(backbone, in_channels, tried), backbone).shape[1]
         except UserError:
@@ -63,7 +63,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def _own_size(backbone: Any) -> list[int | Sequence[int]]:
+def own_sizes(backbone: Any) -> list[int | Sequence[int]]:
     model = getattr(backbone, 'model', backbone)
     told = (getattr(model, 'default_cfg', None) or {}).get('input_size') or ()  # timm's, (channels, height, width)
     sizes = [getattr(backbone, 'img_size', None), getattr(model, 'image_size', None), told[1:]]

@@ -47,13 +47,19 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
 
 
 def extract_to_files(
-    folder: Path, model: BaseModel, dataset: KeyedDataset, images_per_file: int, batch_size: int, num_workers: int
+    folder: Path,
+    model: BaseModel,
+    dataset: KeyedDataset,
+    images_per_file: int,
+    batch_size: int,
+    num_workers: int,
+    half: bool = False,
 ) -> int:
     """Write the features of a data set to ``features_00000.npz``, ``features_00001.npz``, ...; existing files stay.
 
-    Each file covers ``images_per_file`` images. It holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,)
-    int64 and ``classes`` (n,), their names, if there are labels, and ``unreadable`` (n,): why an image could not be
-    read (its features are NaN), else ''.
+    Each file covers ``images_per_file`` images. It holds ``features`` (n, D), or (n, h, w, C) of an encoder of tokens,
+    float32 or, for ``half``, float16; ``names`` (n,), ``labels`` (n,) int64 and ``classes`` (n,), their names, if there
+    are labels, and ``unreadable`` (n,): why an image could not be read (its features are NaN), else ''.
     The model is an :class:`~mixcl.weights.encoder.Encoder`, on its device.
 
     Returns:
@@ -67,22 +73,24 @@ def extract_to_files(
     known: dict[str, np.ndarray] = dict(names=names)
     if (labels := labels_of(dataset)) is not None:
         known |= dict(labels=labels, classes=class_names(dataset, labels))
-    widths: set[int] = set()
+    shapes: set[tuple[int, ...]] = set()
     for number, start in enumerate(range(0, len(names), images_per_file)):
         path, rows = folder / FILE.format(number), slice(start, start + images_per_file)
         hint = f' (as before; remove {path} to read it again)' if path.exists() else ''
         if not path.exists():
             subset = Subset(dataset, range(len(names))[rows])
             loader = DataLoader(subset, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            arrays = _encoded(model, loader) | {what: values[rows] for what, values in known.items()}
+            arrays = _encoded(model, loader, torch.float16 if half else torch.float32) | {
+                what: values[rows] for what, values in known.items()
+            }
             with written_whole(path) as file:
                 np.savez(file, **arrays)
         stored = _read(path)
         for what in ('names', 'labels', 'classes'):
             if not np.array_equal(stored.get(what, ()), known[what][rows] if what in known else ()):
                 raise UserError(f'{path} holds features of images with other {what}; give another `out`, or remove it')
-        widths.add(stored['features'].shape[1])
-        if len(widths) > 1:
+        shapes.add(stored['features'].shape[1:])
+        if len(shapes) > 1:
             raise UserError(f'{path} has features of another width than those before; give another `out`, or remove it')
         for name, reason in zip(names[rows], stored['unreadable'], strict=True):
             if reason:
@@ -109,7 +117,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
             raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')
     parts = [_read(path) for path in paths]
     for path, part in zip(paths, parts, strict=True):
-        if part.keys() != parts[0].keys() or part['features'].shape[1] != parts[0]['features'].shape[1]:
+        if part.keys() != parts[0].keys() or part['features'].shape[1:] != parts[0]['features'].shape[1:]:
             raise UserError(f'{path} has other columns than {paths[0].name}; extract the features again')
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -128,21 +136,23 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 def _misfit(arrays: dict[str, np.ndarray]) -> str:
     """Say which array of a file does not fit the others; return '' if all do."""
     features, columns = arrays['features'], dict(names='U', unreadable='U', labels='i')
-    if features.ndim != 2 or features.dtype != np.float32:
+    if features.ndim not in (2, 4) or features.dtype not in (np.float32, np.float16):
         return f'features of shape {features.shape} and type {features.dtype}'
     for name, kind in columns.items():
         column = arrays.get(name)
         if column is not None and (column.shape != (len(features),) or column.dtype.kind != kind):
             return f'{len(features)} rows, but {name} of shape {column.shape} and type {column.dtype}'
     readable = arrays['unreadable'] == ''
-    wrong = np.where(readable, ~np.isfinite(features).all(axis=1), ~np.isnan(features).all(axis=1))
+    rows = features.reshape(len(features), -1)
+    wrong = np.where(readable, ~np.isfinite(rows).all(axis=1), ~np.isnan(rows).all(axis=1))
     return f'the features of {arrays["names"][wrong][0]} are not finite, or should be NaN' if wrong.any() else ''
 
 
-def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
-    found = encode_all(
-        model, with_progress(loader), lambda batch: encode(model, batch, ['online']) | dict(why=_reasons(batch))
-    )
+def _encoded(model: BaseModel, loader: DataLoader, dtype: torch.dtype) -> dict[str, np.ndarray]:
+    def step(batch: dict) -> dict:
+        return dict(online=encode(model, batch, ['online'])['online'].to(dtype), why=_reasons(batch))
+
+    found = encode_all(model, with_progress(loader), step)
     rows, reasons = torch.cat(found['online']), np.concatenate(found['why'])
     if (reasons == '').any():
         check_finite(image=rows[torch.from_numpy(reasons == '')])

@@ -9,7 +9,7 @@ import torchvision
 from mmengine.config import Config, ConfigDict
 
 from mixcl.backbones.patch_size import plain_patch_size
-from mixcl.encoders.passes import pooled_output
+from mixcl.encoders.outputs import pooled_output
 from mixcl.encoders.widths import blank_outputs, feature_width
 from mixcl.errors import UserError, as_user_error
 from mixcl.randomness import undisturbed_generators

@@ -13,6 +13,7 @@ _LAZY = dict(
     neighbour_figure='neighbours',
     read_pictured='pictured',
     similarity_figure='similarity',
+    token_figure='token_colours',
     view_figure='views',
 )
 

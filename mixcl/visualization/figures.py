@@ -12,11 +12,13 @@ from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbours import neighbour_figure
 from mixcl.visualization.pictured import Pictured
 from mixcl.visualization.similarity import similarity_figure
+from mixcl.visualization.token_colours import token_figure
 from mixcl.visualization.views import view_figure
 
 OF_TRAINING: dict[str, Callable[..., Figure]] = dict(mix=mixture_figure, views=view_figure)
 OF_MODELS: dict[str, Callable[..., Figure]] = dict(
     attention=attention_figure,
+    tokens=token_figure,
     similarity=similarity_figure,
     keys=key_figure,
     neighbours=neighbour_figure,

@@ -6,6 +6,7 @@ from mmengine.model import BaseModel
 from torch import Tensor
 
 from mixcl.encoders.output_features import Output
+from mixcl.encoders.tokens import cell_size_of, tokens_of
 from mixcl.randomness import seed_global_generators, undisturbed_generators
 from mixcl.registry import MODELS, build
 from mixcl.weights.preprocess import Preprocess
@@ -58,6 +59,18 @@ class Encoder(BaseModel):
         """Return (B, D) features of images (B, 3, H, W), float, RGB, normalised as by ``preprocess``; with gradient."""
         (features,) = self.feature(self.backbone, images)
         return features
+
+    def tokens(self, images: Tensor) -> Tensor:
+        """Return (B, h, w, C), a vector for each cell of the images, with gradient; see ``cell_size``.
+
+        These are the patches of a vision transformer after its last norm, or the last map of another backbone.
+        """
+        return tokens_of(self.backbone, images)
+
+    @property
+    def cell_size(self) -> tuple[int, int]:
+        """Height and width in pixels of a cell of :meth:`tokens`."""
+        return cell_size_of(self.backbone)
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
         """Encode images like a call; evaluations use this name for models with several encoders."""

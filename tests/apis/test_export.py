@@ -111,6 +111,7 @@ def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest
     folder = export(save(tmp_path / 'some.pth', name, backbone=backbone.state_dict()), to, tmp_path / "it's there")
     said = capfd.readouterr().out
     assert f'written: {folder}, the online encoder of' in said and 'not checked' not in said
+    assert ('tokens = ' in said) == (to in ('timm', 'huggingface')) == ('features and tokens of random' in said)
     assert said.count('# checked with') == (2 if to == 'timm' else 1)
     assert sorted(tmp_path.iterdir()) == [folder, tmp_path / 'some.pth']
     size = dict(swin=224, larger=64).get(name) or BACKBONES[name].get('img_size', 32)

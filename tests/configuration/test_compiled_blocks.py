@@ -5,7 +5,7 @@ import torch
 from configuration.all_configs import CONFIGS, read
 from torch import nn
 
-from mixcl.encoders.passes import last_output
+from mixcl.encoders.outputs import last_output
 from mixcl.engine.runners import compiling
 from mixcl.recipes.prepared import prepared
 from mixcl.recipes.smoke import PATCHES_PER_SIDE

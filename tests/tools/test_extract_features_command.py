@@ -13,6 +13,7 @@ from PIL import Image
 from tools.in_process import refusal, run_as_given
 from weights.marks import marker
 
+import mixcl
 from mixcl.evaluation.feature_files import read_features
 from mixcl.recipes.prepared import prepared
 from mixcl.registry import MODELS
@@ -82,6 +83,20 @@ def test_another_feature_of_labelled_data(checkpoint: Path, tmp_path: Path, capf
     found = extract(*arguments, '--feature', 'ClassTokenAndAverage')
     assert found['features'].shape == (360, 192) and set(found['labels']) == set(range(10))
     assert 'holds features of another model' in refused(capfd, *arguments)
+
+
+def test_tokens_in_half_precision(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    arguments = (checkpoint, tmp_path / 'out', '--images', images, '--image-size', 16, '--tokens')
+    found = extract(*arguments, '--half')['features']
+    assert 'a cell has 4 x 4 pixels' in capfd.readouterr().out
+    assert found.shape == (4, 4, 4, 96) and found.dtype == np.float16 and np.isnan(found[2]).all()
+    with pytest.warns(UserWarning, match='no features of 0/broken.jpg|broken.jpg'):
+        whole = mixcl.embed(checkpoint, images, image_size=16, tokens=True)
+    np.testing.assert_allclose(found, whole.astype(np.float16), atol=2e-3)
+    backbone = mixcl.load_backbone(checkpoint, image_size=16)
+    tokens = backbone.tokens(backbone.preprocess(images / 'a.png')[None])
+    np.testing.assert_allclose(whole[3], tokens.detach()[0], atol=1e-5)
+    assert 'features of another precision' in refused(capfd, *arguments)
 
 
 def test_a_backbone_without_config(

@@ -28,7 +28,8 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 FIGURES = dict(
-    mix=[], views=['--num-images', 2], attention=['--num-images', 3], similarity=['--num-images', 8], keys=[],
+    mix=[], views=['--num-images', 2], attention=['--num-images', 3], tokens=['--num-images', 3],
+    similarity=['--num-images', 8], keys=[],
     neighbours=['--num-images', 2, '--k', 3, '--worst', '--image-size', 8], map=['--image-size', 8], curves=[],
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from hosts import LOCAL_CROPS, dino, distilled
 from mmengine.registry import DefaultScope
 from own_sources import photo, write_folder
 from PIL import Image
+from sklearn.decomposition import PCA
 from visualization.test_figures import write_log
 
 import mixcl
@@ -32,6 +33,7 @@ from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbours import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity import similarity_figure, term_similarities
+from mixcl.visualization.token_colours import principal_colours
 from mixcl.visualization.views import parameters_in_words, view_figure, views_as_drawn
 
 
@@ -46,6 +48,17 @@ def test_neighbours_are_those_of_numpy() -> None:
     np.testing.assert_allclose(cosines.numpy(), np.take_along_axis(products, expected, 1), rtol=1e-5)
     _, same = others_nearest(torch.ones(6, 3), 2)  # an image among equal ones is no neighbour of itself either
     assert same.shape == (6, 2)
+
+
+def test_colours_of_tokens_are_the_principal_components_of_scikit_learn() -> None:
+    tokens = torch.randn(3, 4, 5, 6, generator=torch.Generator().manual_seed(0)) * torch.arange(1, 7)
+    expected = PCA(3).fit_transform(tokens.flatten(0, 2).numpy())
+    found = principal_colours(tokens).flatten(0, 2).numpy()
+    inside = (found > 0) & (found < 1)
+    for number in range(3):
+        rows = inside[:, number]
+        assert abs(np.corrcoef(expected[rows, number], found[rows, number])[0, 1]) == pytest.approx(1, abs=1e-6)
+    assert principal_colours(tokens[..., :1]).shape == (3, 4, 5, 3)
 
 
 def test_figures_show_the_encoder_that_embedding_takes_and_say_which(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from mmpretrain.models import ResNet
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.encoders.output_features import Feature, outputs_of
-from mixcl.encoders.passes import last_output
+from mixcl.encoders.output_features import Feature
+from mixcl.encoders.outputs import last_output, outputs_of
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.backbones.transformer_parts import transformer_parts
-from mixcl.encoders.output_features import Feature, outputs_of
+from mixcl.encoders.output_features import Feature
+from mixcl.encoders.outputs import outputs_of
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 

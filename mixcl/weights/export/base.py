@@ -54,6 +54,29 @@ class Exported:
     def backbone(self) -> Any:
         return self.encoder.backbone
 
+    def tokens_of(self, output: str) -> str:
+        """Return a line of Python that makes ``tokens`` (B, h, w, C) of the last output of other libraries' models.
+
+        ``output`` is Python for that output, which has the layout of timm and transformers: a token for each patch
+        after those of no patch, or a map. Of the few models of timm that have neither, the line is empty.
+        """
+        given, model = self.preprocessing, getattr(self.backbone, 'model', None)
+        blank = torch.zeros(1, given.channels, *given.size)
+        try:
+            with torch.no_grad():
+                grid = tuple(self.encoder.tokens(blank).shape[1:3])
+                last = blank if model is None else model.forward_features(blank)
+        except Exception:  # a model of two branches, for example; its features are exported all the same
+            return ''
+        if model is None:
+            extra = self.backbone.num_extra_tokens if isinstance(self.backbone, VisionTransformer) else None
+        else:
+            extra = getattr(model, 'num_prefix_tokens', 0) if last.dim() == 3 else None
+        if extra is not None:
+            return f'tokens = {output}[:, {extra}:].unflatten(1, {grid})'
+        is_last = model is not None and last.shape[1:3] == grid
+        return f'tokens = {output}' + ('' if is_last else '.permute(0, 2, 3, 1)')
+
     def renamed(self, layout: str) -> dict[str, Tensor]:
         """Return the weights of a vision transformer or ResNet by another library's names; refuse if it has none."""
         renamed, absent = translated(self.backbone.state_dict(), 'mmpretrain', layout)
@@ -77,7 +100,8 @@ class Loading:
 
     Attributes:
         libraries: modules that have to be installed.
-        code: Python lines that make ``features`` (B, D) from ``images``; PATH stands for the folder.
+        code: Python lines that make ``features`` (B, D), and perhaps ``tokens`` (B, h, w, C), from ``images``; PATH
+            stands for the folder.
     """
 
     libraries: tuple[str, ...]

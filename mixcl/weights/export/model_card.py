@@ -26,7 +26,7 @@ CARD = """\
 
 ## Loading
 
-`images` (B, {given.channels}, {given.size[0]}, {given.size[1]}) give `features` (B, D).
+`images` (B, {given.channels}, {given.size[0]}, {given.size[1]}) give `features` (B, D){tokens}.
 
 {loading}
 
@@ -50,6 +50,7 @@ middle {given.size[0]} x {given.size[1]} is cut out. Values from 0 to 1 are norm
 The licence is for the owner of these weights to state, and the images may have terms of their own; mixcl itself is
 under Apache-2.0.
 """
+CELLS = ', and `tokens` (B, h, w, D), one for each cell of {} x {} pixels'
 UNKNOWN = 'not stored in the checkpoint'
 
 
@@ -75,6 +76,7 @@ def model_card(
         encoder=pretrained.encoder,
         parameters=sum(part.numel() for part in exported.backbone.parameters()) / 1e6,
         loading='\n\n'.join(f'```python\n{lines}\n```' for lines in loading),
+        tokens=CELLS.format(*exported.encoder.cell_size) if any('tokens' in lines for lines in loading) else '',
         given=given,
         order='Channels are red, green, blue' if given.channels == 3 else f'There are {given.channels} channels',
         mean=list(given.mean),

@@ -22,12 +22,14 @@ LOAD = """
 from transformers import AutoModel
 model = AutoModel.from_pretrained('PATH')
 features = model(images).pooler_output.flatten(1)
+{tokens}
 """
 
 AVERAGE = """
 from transformers import AutoModel
 model = AutoModel.from_pretrained('PATH')
 features = model(images).last_hidden_state[:, 1:].mean(dim=1)
+{tokens}
 """
 
 
@@ -47,7 +49,8 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     write_json(folder / 'config.json', dict(config, num_channels=preprocessing.channels, dtype='float32'))
     write_json(folder / 'preprocessor_config.json', _processor(preprocessing))
     write_safetensors(folder, state)
-    return (Loading(('transformers',), AVERAGE if vit and vit.averages else LOAD),)
+    code = AVERAGE if vit and vit.averages else LOAD
+    return (Loading(('transformers',), code.format(tokens=exported.tokens_of('model(images).last_hidden_state'))),)
 
 
 def _vit_config(vit: ViTShape) -> dict[str, Any]:

@@ -12,12 +12,16 @@ TIMM = """
 import timm
 model = timm.create_model('local-dir:PATH', pretrained=True)
 features = model.eval()(images)
+{tokens}
 """
 TRANSFORMERS = """
 from transformers import AutoModel
 model = AutoModel.from_pretrained('PATH')
 features = model(images).pooler_output
+{tokens}
 """
+
+HIDDEN = '(images).last_hidden_state'
 
 WIDTHS = {192: 'tiny', 384: 'small', 1024: 'large'}
 NOTED = ('first_conv', 'classifier', 'fixed_input_size', 'pool_size')
@@ -41,7 +45,11 @@ def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     content = dict(architecture=name, num_classes=0, model_args=arguments)
     write_json(folder / 'config.json', content | dict(pretrained_cfg=dict(notes, **transforms, num_classes=0)))
     write_safetensors(folder, state)
-    return Loading(('timm',), TIMM), Loading(('transformers', 'timm'), TRANSFORMERS)
+    tokens = [exported.tokens_of(f'model{call}') for call in ('.forward_features(images)', HIDDEN)]
+    return (
+        Loading(('timm',), TIMM.format(tokens=tokens[0])),
+        Loading(('transformers', 'timm'), TRANSFORMERS.format(tokens=tokens[1])),
+    )
 
 
 def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Tensor]]:
