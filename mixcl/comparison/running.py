@@ -138,6 +138,8 @@ class Job:
 
     def _answers(self, data: str, measures: list[str], subject: Subject) -> Answers:
         """Take the measures of features on a data set, or of what a baseline has in their place."""
+        if not any(protocol_of(name) in (*MEASURES, TUNED) for name in measures):
+            return {}
         cfg = planned(['knn'], data, subject, roots=self.table.roots(data))[0].cfg
         loaders = [
             QuietRunner.build_dataloader(dict(part, dataset=build(DATASETS, part['dataset'])), seed=0)

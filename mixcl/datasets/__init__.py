@@ -10,6 +10,7 @@ from mixcl.datasets.imagenet import ImageNet1K, ImageNet100, TinyImageNet
 from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetC, ImageNetR
 from mixcl.datasets.keyed_dataset import KeyedDataset, SampleKey
 from mixcl.datasets.labelled_subset import LabelledSubset
+from mixcl.datasets.masked_images import MaskedFolder, VOC12Segmentation
 from mixcl.datasets.samplers import KeyedSampler
 from mixcl.datasets.synthetic import SyntheticImages
 from mixcl.datasets.tar_images import TarImages
@@ -17,6 +18,8 @@ from mixcl.datasets.transforms import (
     ColourNoise,
     KeyedMultiView,
     LoadImage,
+    LoadMask,
+    MaskedCrop,
     RandomErasing,
     RecordedResizedCrop,
     RGBToBGR,

@@ -181,7 +181,9 @@ class OwnImages(SplitDataset):
         codes = np.fromiter((numbers.get(label, -1) for label in images.labels), np.int64, len(images.labels))
         parts = np.array(images.parts, dtype=object)
         if len(rows := np.flatnonzero((codes >= 0) & (parts == ''))):
-            parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
+            parts[rows] = np.where(
+                drawn_to_test([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train'
+            )
         learnt, tested = (set(codes[(codes >= 0) & (parts == part)].tolist()) for part in ('train', 'test'))
         if len(labels_found) < 2 or not learnt or not tested:
             return (), np.full_like(codes, -1), parts
@@ -218,7 +220,7 @@ def _pretrained(images: Images) -> np.ndarray:
     return np.array([part not in ('test', None) for part in images.parts], dtype=bool)
 
 
-def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
+def drawn_to_test(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
     """Return (n,) bool, which images are held out: at least one of every class, but never all."""
     digests = (blake2b(name.encode(errors='surrogateescape'), digest_size=8).digest() for name in names)
     draws = np.frombuffer(b''.join(digests), '<u8') / 2**64

@@ -11,7 +11,7 @@ from mixcl.recipes import sections
 from mixcl.recipes.facts import EvaluatedView, EvaluationRecipe
 from mixcl.recipes.paths import holder_of_backbone
 from mixcl.recipes.pipelines import augmented_pipeline, evaluated_view, evaluation_pipeline
-from mixcl.registry import MODELS, build
+from mixcl.registry import MODELS, build, keywords_of
 from mixcl.weights import load_pretrained
 from mixcl.weights.pretrained import PretrainedBackbone
 
@@ -89,6 +89,8 @@ def _fit_classifier(model: dict[str, Any], size: int, classes: int) -> None:
     holder['backbone'] = sections.sized(holder['backbone'], size)
     channels = channels_of(holder, size)
     head.setdefault('num_classes', classes)
+    if 'size' in keywords_of(sections.class_of(model, 'model')):
+        model.setdefault('size', size)
     given = head.setdefault('in_channels', channels[0] if len(channels) == 1 else channels)
     if tuple(given if isinstance(given, list | tuple) else (given,)) != channels:
         raise UserError(

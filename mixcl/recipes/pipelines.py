@@ -80,10 +80,12 @@ def evaluated_view(recipe: EvaluationRecipe) -> EvaluatedView:
 
 
 def augmented_pipeline(recipe: EvaluationRecipe, view: EvaluatedView) -> list[dict]:
-    """Return the steps that read an image for the training of a classifier."""
+    """Return the steps that read an image for the training of a classifier; a crop with masks has the view's size."""
     crop = [] if view.crop is None else [_crop(CROP, view)]
     read = named(recipe.data.read, recipe.steps, 'data.read')
-    return [*read, *crop, *named(view.steps, recipe.steps, 'evaluated.views'), dict(PACK)]
+    steps = named(view.steps, recipe.steps, 'evaluated.views')
+    steps = [{'crop_size': view.size, **step} if step['type'] == 'MaskedCrop' else step for step in steps]
+    return [*read, *crop, *steps, {**PACK, **recipe.evaluated.pack}]
 
 
 def evaluation_pipeline(data: Data, steps: Mapping[str, dict], view: EvaluatedView | None = None) -> list[dict]:

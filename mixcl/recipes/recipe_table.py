@@ -58,6 +58,7 @@ TABLE: dict[str, tuple[RecipeRow, ...]] = dict(
     svm=(R('svm/grid', family=RESNETS), R('svm/output')),
     lowshot=(R('lowshot/grid', family=RESNETS), R('lowshot/output')),
     robustness=(R('robustness/classifier'),),
+    segment=(R('segment/dinov2'),),
     linear=(
         R('linear/simsiam', 'simsiam bsim_simsiam wbsim_simsiam', 'r50', 'resnet', 'in1k'),
         R('linear/bsim', 'bsim wbsim', 'r50', 'resnet', 'in1k'),
@@ -113,14 +114,18 @@ PROTOCOLS = tuple(TABLE)
 OWN_DATA = dict(
     svm=('voc07',),
     lowshot=('voc07',),
+    segment=('voc12',),
     robustness=('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c'),
 )
 """Protocols that bring their own data, whatever data set is asked for."""
 
 
 def data_of(protocol: str, data: str) -> tuple[str, ...]:
-    """Return the data sets of a protocol when ``data`` is asked for: ``data``, all of its own, or one of several."""
-    own = OWN_DATA.get(protocol, (data,))
+    """Return the data sets of a protocol when ``data`` is asked for: ``data``, all of its own, or one of several.
+
+    People may have masks of their own images.
+    """
+    own = (data,) if protocol == 'segment' and ':' in data else OWN_DATA.get(protocol, (data,))
     return own if len(own) == 1 or data == own[0] else (data,)
 
 

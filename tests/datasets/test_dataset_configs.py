@@ -49,7 +49,16 @@ def evaluation_images(config: Config, loader: str) -> Mapping:
 
 
 def test_every_data_set_is_known_here() -> None:
-    tests_alone = {'imagenet-a', 'imagenet-c', 'imagenet-r', 'voc07', 'emoji_twins', 'emoji_twins_choice'}
+    tests_alone = {
+        'imagenet-a',
+        'imagenet-c',
+        'imagenet-r',
+        'voc07',
+        'voc12',
+        'masks',
+        'emoji_twins',
+        'emoji_twins_choice',
+    }
     tried_elsewhere = {'folder', 'emoji', 'emoji_choice'}
     assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, *tried_elsewhere, *tests_alone}
     for name in tests_alone:

@@ -48,6 +48,7 @@ ROWS = [
     ('semi', 'in1k', 'mocov3/vit-s16_in1k', '1percent', 'finetune/deit', 1e-3, 1024, 300),
     ('semi', 'in1k', 'mocov2/r50_in1k', '10percent', 'semi/resnet', 0.01, 256, 20),
     ('semi', 'tinyimagenet', 'mixco/r18_tinyimagenet_mocov2', '1percent', 'semi/resnet', 0.01, 128, 100),
+    ('segment', 'voc12', 'patchmix/vit-s16_in1k', None, 'segment/dinov2', 1e-3, 16, 437),
     ('supervised', 'in1k', DEIT, None, 'supervised/deit', 1e-3, 1024, 300),
     ('supervised', 'in1k', DEIT, '100e', 'supervised/deit_100e', 1e-3, 1024, 100),
     ('supervised', 'cifar100', 'aps/vit-b2_cifar100', None, 'supervised/aps', 1.25e-4, 128, 300),
@@ -126,13 +127,15 @@ def test_every_recipe_that_trains_builds_and_classifies() -> None:
     for recipe, (protocol, data, name, asked) in TRAINED.items():
         cfg = composed(protocol, data, name, recipe=asked)
         assert cfg.train_cfg.type == 'KeyedTrainLoop' and cfg.val_evaluator == cfg.test_evaluator
-        assert (cfg.model.backbone.type == 'FrozenFeatures') == (protocol == 'linear')
+        assert (cfg.model.backbone.type == 'FrozenFeatures') == (protocol in ('linear', 'segment'))
         size, model = image_size(cfg), {**cfg.model, 'data_preprocessor': cfg.data_preprocessor}
         with DefaultScope.overwrite_default_scope('mixcl'):
             model = MODELS.build(model).eval()
             build_optim_wrapper(model, cfg.optim_wrapper)
             with torch.no_grad():
                 scores = model(torch.zeros(2, 3, size, size), mode='tensor')
+        if protocol == 'segment':  # of every token of 16 pixels
+            scores = scores[:, :, size // 16 - 1, size // 16 - 1]
         shapes = [tuple(part.shape) for part in (scores if isinstance(scores, tuple) else (scores,))]
         assert shapes == [(2, cfg.data_preprocessor.num_classes)] * (5 if recipe == 'linear/bsim' else 1), recipe
 

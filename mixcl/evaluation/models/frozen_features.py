@@ -30,9 +30,9 @@ class FrozenFeatures(Encoder):
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]  # as backbones
-        """Encode normalised images (B, 3, H, W) as a tuple of (B, D_i), one or several."""
+        """Encode normalised images (B, 3, H, W) as a tuple of (B, D_i), or (B, h, w, C) of tokens, one or several."""
         return self.feature(self.backbone, images)
 
     def channels(self, image_size: int | tuple[int, int]) -> tuple[int, ...]:
         """Return the widths D_i of the features of images, whose size is one side or (height, width)."""
-        return tuple(features.shape[1] for features in blank_outputs(self, self._in_channels, image_size))
+        return tuple(features.shape[-1] for features in blank_outputs(self, self._in_channels, image_size))

@@ -7,6 +7,7 @@ user's own images (``--data folder:PATH``) take its place.
 """
 
 import copy
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,7 @@ from mixcl.recipes.reading import data_file, read_config
 from mixcl.recipes.recipe_table import NUMBERS, OWN_DATA, family_of, find_recipe, parts_of_name, variant_of
 from mixcl.recipes.subject import Subject
 from mixcl.recipes.typed import typed
+from mixcl.registry import DATASETS, build
 from mixcl.shipped import shipped
 
 LEAST_STEPS_PER_EPOCH = 8
@@ -52,7 +54,11 @@ def composed(
         if subject.backbone is not None and protocol != 'robustness':
             put_backbone(facts, subject.backbone, subject.config)
         return own_recipe[0], facts, False
-    images = read_own_data(data, protocol, subject.config, root) if is_own(data) else data_set(data, protocol)
+    if is_own(data):
+        read = read_own_masks if protocol == 'segment' else read_own_data
+        images = read(data, protocol, subject.config, root)
+    else:
+        images = data_set(data, protocol)
     backbone = subject.backbone or images.evaluated.backbone
     if backbone is None:
         raise UserError(f'{data} names no backbone to evaluate (evaluated.backbone); give one by `config`')
@@ -142,6 +148,24 @@ def read_own_data(spec: str, protocol: str, pretraining: Config | None, data_roo
         facts.evaluated.views = ConfigDict()
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
     facts.data.resize, facts.data.size = round(facts.data.resize * size / facts.data.size), size
+    return facts
+
+
+def read_own_masks(spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None) -> Config:
+    """Return what :func:`read_own_data` does, of a folder of images and masks.
+
+    Raises:
+        UserError: if it is no such folder.
+    """
+    kind, _, folder = spec.partition(':')
+    if kind != 'folder':
+        raise UserError(f'`data={spec}`: {protocol} needs masks; write folder:PATH, with images/ and masks/ in it')
+    facts, folder = read_config(data_file('masks')), os.path.expanduser(folder)
+    counts = build(DATASETS, dict(type='MaskedFolder', data_root=folder, lazy_init=True)).survey()
+    facts.data.images.update(data_root=folder, classes=counts.classes)
+    facts.evaluated.classes, facts.labelled = counts.classes, counts.train
+    facts.counts = f'{counts.train} to learn from, {counts.test} to test on ({counts.digest})'
+    facts.data.size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
     return facts
 
 
