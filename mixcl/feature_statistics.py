@@ -71,6 +71,27 @@ def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
     return (2 * (counts.square() - sums.square().sum(dim=1)).sum() / pairs).where(pairs > 0, torch.nan)
 
 
+@torch.no_grad()
+def lidar(features: Tensor, shrinkage: float = 1e-4) -> Tensor:
+    """Compute the effective rank of what tells n images apart, given q views of each; features are (n, q, C), q > 1.
+
+    It is the exponential of the entropy of the eigenvalues, scaled to sum 1, of ``W^-1/2 B W^-1/2``: B is the
+    covariance of the images' means, W that of the views about them plus ``shrinkage`` on the diagonal. It is at most
+    min(n - 1, C); NaN if a feature is not finite. Source: Thilak et al., LiDAR: Sensing linear probing performance in
+    joint embedding SSL architectures, https://arxiv.org/abs/2312.04000, section 4.
+    """
+    rows = features.double()
+    finite = rows.isfinite().all()
+    rows = rows.where(finite, 0.0)
+    means = rows.mean(dim=1)
+    between, within = means - means.mean(dim=0), (rows - means[:, None]).flatten(0, 1)
+    values, directions = torch.linalg.eigh(within.T @ within / len(within))
+    whitened = between @ directions * (values.clamp_min(0) + shrinkage).rsqrt()
+    spread = torch.linalg.svdvals(whitened).square()
+    shares = spread / spread.sum().clamp_min(torch.finfo(spread.dtype).tiny)
+    return torch.special.entr(shares).sum().exp().where(finite, torch.nan)
+
+
 def _directions(features: Tensor) -> Tensor:
     return F.normalize(features if features.dtype == torch.float64 else features.float(), dim=1)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mixcl import feature_statistics
-from mixcl.feature_statistics import class_alignment, effective_rank, uniformity
+from mixcl.feature_statistics import class_alignment, effective_rank, lidar, uniformity
 
 
 def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
@@ -57,3 +57,26 @@ def test_half_precision_is_computed_in_full() -> None:
     values = features(50, 8).half()
     for measure in (uniformity, effective_rank):
         assert measure(values).item() == pytest.approx(measure(values.double()).item(), rel=1e-5)
+
+
+def test_lidar_is_that_of_loops() -> None:
+    features = torch.randn(7, 4, 5, generator=torch.Generator().manual_seed(0)) * torch.arange(1, 6)
+    rows = features.double().numpy()
+    means = rows.mean(axis=1)
+    between, within = np.zeros((5, 5)), 1e-4 * np.eye(5)
+    for image in range(7):
+        between += np.outer(*[means[image] - means.mean(axis=0)] * 2) / 7
+        for view in range(4):
+            within += np.outer(*[rows[image, view] - means[image]] * 2) / 28
+    values, directions = np.linalg.eigh(within)
+    root = directions @ np.diag(values**-0.5) @ directions.T
+    shares = np.linalg.eigvalsh(root @ between @ root)
+    shares = shares / shares.sum()
+    assert lidar(features).item() == pytest.approx(np.exp(-(shares * np.log(shares)).sum()), rel=1e-6)
+    assert lidar(features.where(features < 5, torch.nan)).isnan()
+
+
+def test_lidar_counts_the_directions_in_which_images_differ() -> None:
+    images = torch.eye(16)[:4] * 3 - torch.eye(16)[4:8] * 3  # of four, centred, three directions are left
+    noise = torch.randn(4, 4000, 16, generator=torch.Generator().manual_seed(0))
+    assert lidar(images[:, None] + noise).item() == pytest.approx(3, abs=0.1)

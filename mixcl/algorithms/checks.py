@@ -45,6 +45,17 @@ def check_keep(keep: Mapping[str, float], queries: Collection[str], backbone: nn
         check_can_drop(f'model.streams: {name} has keep={share}, but ', backbone)
 
 
+def check_koleo(koleo: Collection[str], online: Collection[RowsOf]) -> None:
+    """Raise UserError if features would be spread that are not encoded with gradient."""
+    for name in koleo:
+        if RowsOf(name) not in online:
+            queries = ', '.join(sorted(rows.stream for rows in online if rows.level == 'image'))
+            raise UserError(
+                f'model.streams: {name} has koleo, but no row of model.terms has its images as query, so '
+                f'that it is not trained; leave koleo out, or set it for {queries}'
+            )
+
+
 def check_masks(masks: Collection[str], queries: Collection[str], backbone: nn.Module) -> None:
     """Raise UserError if streams would be masked that are never queries, or the backbone has no mask token."""
     for name in masks:

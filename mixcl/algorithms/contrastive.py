@@ -4,10 +4,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor, nn
 
-from mixcl.algorithms.checks import check_features, check_keep, check_masks, check_widths
+from mixcl.algorithms.checks import check_features, check_keep, check_koleo, check_masks, check_widths
 from mixcl.algorithms.derived import neck_of, projector_of, with_widths
 from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patches import PatchLevel, check_patch_level, check_settings
@@ -21,6 +22,7 @@ from mixcl.errors import UserError
 from mixcl.feature_statistics import feature_std
 from mixcl.heads.sync_batch_norm import has_batch_norm
 from mixcl.losses import Objective
+from mixcl.losses.koleo import koleo
 from mixcl.mixers.trial import parts_of
 from mixcl.randomness import StepKey, generator
 from mixcl.registry import LOSSES, MIXERS, MODELS, TARGET_ENCODERS
@@ -51,7 +53,8 @@ class ContrastiveLearner(Learner):
         streams: settings of streams by name. ``dict(mix1=dict(mix='view1'))`` adds a mixed stream, which may have a
             ``mixer``; ``mix=('view1', 'view2')`` mixes owners of one view with partners of another;
             ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))`` shows the online encoder a random share of
-            the patches; ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))`` masks blocks of patches.
+            the patches; ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))`` masks blocks of patches;
+            ``dict(view1=dict(koleo=0.1))`` adds a loss that spreads the view's features before the neck (DINOv2).
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
         shared_plan: whether all streams of one mixer share its plan of a step; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
@@ -146,6 +149,7 @@ class ContrastiveLearner(Learner):
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
         self.target.follow(self.data_preprocessor)
         self.online_rows = self.target.online_rows(self.table.queries, self.table.keys)
+        check_koleo(self.recipe.koleo, self.online_rows)
         self.target_rows = self.target.passes(self.table.queries, self.table.keys)
         if self.patches is not None:
             heads = has_batch_norm(self.neck) or has_batch_norm(self.predictor)
@@ -167,6 +171,8 @@ class ContrastiveLearner(Learner):
         self.recipe.check(crops, batch_size, self.stream_names)
         super().check_batch(crops, batch_size, processes)
         self.target.check_batch(batch_size, processes)
+        if self.recipe.koleo and batch_size < 2:
+            raise UserError('koleo compares the images of a process: set a batch of two or more for each')
         for queue in self.table.queues.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
@@ -201,7 +207,16 @@ class ContrastiveLearner(Learner):
         features, predictions, projections = self._encode(queries, keys)
         losses = self.table.losses(queries, keys, predictions, projections, self.step_key)
         self.table.remember(projections)
+        losses |= self._spread(features)
         return losses | dict(feature_std=feature_std(features[self.table.first.rows[0]]))
+
+    def _spread(self, features: dict[RowsOf, Tensor]) -> dict[str, Tensor]:
+        """Return the weighted KoLeo losses: per view the sum over its crops, as two crops of an image may be alike."""
+        losses = {}
+        for name, weight in self.recipe.koleo.items():
+            crops = features[RowsOf(name)].chunk(self.recipe.crops(name))
+            losses[f'loss_koleo_{name}'] = weight * torch.stack([koleo(crop) for crop in crops]).sum()
+        return losses
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> tuple[Streams, Streams]:
         """Build the streams that the terms need, as the online encoder sees them, and with nothing hidden."""

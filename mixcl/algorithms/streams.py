@@ -17,7 +17,7 @@ from mixcl.mixers import Mixer
 from mixcl.mixers.pair import place_views
 from mixcl.mixers.trial import try_mixer
 from mixcl.randomness import StepKey, generator
-from mixcl.ranges import COUNT, SHARE, check_range
+from mixcl.ranges import COUNT, NOT_NEGATIVE, SHARE, check_range
 
 MOST_TRIED_IMAGES = 16
 """Largest number of images in a mixer's trial."""
@@ -32,7 +32,8 @@ class StreamRecipe:
         streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
             one; or ``mix=(<view>, <view>)``, owners from the first and partners from the second. They may have a
             ``mixer`` of their own. Mixed streams and views may have ``keep``, the share of the patches that the online
-            encoder sees, in (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
+            encoder sees, in (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`. Views may
+            have ``koleo``, the weight of :func:`~mixcl.losses.koleo.koleo` on their features, crop by crop.
         mixer: mixer of the mixed streams that have none of their own; None if there are none.
         shared_plan: whether all streams of one mixer share its plan of a step (SDMP, PatchMix); if not, each has its
             own (MixCo, DACL).
@@ -69,6 +70,7 @@ class StreamRecipe:
         self.mixtures = mixtures_of(mixed, views, mixer, shared_plan)
         self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
         self.masks = {name: BlockMasks(**settings['mask']) for name, settings in streams.items() if 'mask' in settings}
+        self.koleo = {name: settings['koleo'] for name, settings in streams.items() if settings.get('koleo')}
         self.mixer = mixer
         self.swap_views = swap_views
         check_joint(joint, self.names)
@@ -172,7 +174,7 @@ class StreamRecipe:
 
 def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
     mixed = name not in views
-    known = settings.keys() <= ({'keep', 'mask', 'mix', 'mixer'} if mixed else {'keep', 'mask'})
+    known = settings.keys() <= ({'keep', 'mask', 'koleo'} | ({'mix', 'mixer'} if mixed else set()))
     mix = views_of(settings) if isinstance(settings.get('mix'), (str, list, tuple)) else ()
     if not known or (mixed and not (1 <= len(mix) <= 2 and len(set(mix)) == len(mix) and set(mix) <= views.keys())):
         raise UserError(
@@ -186,6 +188,11 @@ def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
         raise UserError(f'model.streams: {name} has mask={mask!r}; write dict(share=(0.1, 0.5), probability=0.5)')
     if 'keep' in settings and 'mask' in settings:
         raise UserError(f'model.streams: {name} has keep and mask; patches are dropped or masked, leave one out')
+    if 'koleo' in settings and (name not in views or not NOT_NEGATIVE.holds(settings['koleo'])):
+        raise UserError(
+            f'model.streams: {name} has koleo={settings["koleo"]!r}; it is a weight of 0 or more of a view, not of '
+            'a mixture, whose rows are alike where they share images'
+        )
     keep = settings.get('keep', 1)
     if not SHARE.holds(keep) or keep == 0:
         raise UserError(

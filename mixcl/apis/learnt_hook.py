@@ -14,6 +14,7 @@ from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
 from mixcl.evaluation.untrained import untrained
+from mixcl.evaluation.view_features import features_of_views
 from mixcl.feature_statistics import effective_rank, uniformity
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
@@ -22,7 +23,7 @@ from mixcl.recipes.paths import innermost
 from mixcl.registry import HOOKS
 from mixcl.visualization.gallery import Gallery
 from mixcl.visualization.images_hook import side_of
-from mixcl.visualization.pictured import features_of_views, training_set
+from mixcl.visualization.pictured import training_set
 
 IMAGES = 256
 HOW_TO_READ = (

@@ -17,7 +17,8 @@ from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.features import LABELS, Step, extract
 from mixcl.evaluation.metrics.base import FeatureMetric
-from mixcl.registry import LOOPS
+from mixcl.evaluation.view_features import lidar_of
+from mixcl.registry import DATASETS, LOOPS, build
 
 
 @LOOPS.register_module()
@@ -34,6 +35,8 @@ class FeatureLoop(ValLoop):
         bank_dataloader: the images that the metrics learn from, usually the training images, not augmented and not
             shuffled.
         labels: kind of the labels: 'class', or 'multiple' (which classes are present).
+        lidar: ``dataset``, the config of images with the views of training, and ``images`` and ``views``, for
+            :func:`~mixcl.evaluation.view_features.lidar_of`; without a data set, it is not measured.
         amp: encode under bfloat16 autocast (``--amp`` of ``mixcl test``); features are still float32.
 
     Raises:
@@ -49,9 +52,12 @@ class FeatureLoop(ValLoop):
         bank_dataloader: DataLoader | dict,
         labels: str = 'class',
         amp: bool = False,
+        lidar: dict | None = None,
     ) -> None:
         super().__init__(runner, dataloader, evaluator)
         self.amp = amp
+        self.lidar = dict(lidar or {})
+        self.viewed = build(DATASETS, self.lidar.pop('dataset')) if self.lidar.get('dataset') else None
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
         self.group = host_group()
         self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
@@ -86,14 +92,19 @@ class FeatureLoop(ValLoop):
             # Queries first: encoding the bank would otherwise count as the data time of the first batch.
             queries, labels = extract(self.model, self.dataloader, *images, self._with_hooks)
             bank, bank_labels = extract(self.model, self.bank_dataloader, *images)
+            ranks = {encoder: self._lidar(encoder) for encoder in self.encoders if self.viewed is not None}
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
             measure = partial(self._measured, bank.pop(encoder), bank_labels, queries.pop(encoder), labels)
-            results = on_main_process(measure)
+            results = {**on_main_process(measure), **ranks.get(encoder, {})}
             metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
         return metrics
+
+    def _lidar(self, encoder: str) -> dict[str, float]:
+        workers = self.bank_dataloader.num_workers
+        return lidar_of(self.model, self.viewed, encoder, **self.lidar, workers=workers, group=self.group)
 
     def _with_hooks(self, step: Step) -> Step:
         """Wrap a step in the hooks of a query batch, whose outputs are those of :func:`extract`'s step."""

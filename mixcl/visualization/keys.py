@@ -12,10 +12,11 @@ from torch.nn.functional import normalize
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import labels_of
+from mixcl.evaluation.view_features import features_of_views
 from mixcl.randomness import generator
 from mixcl.recipes.paths import innermost
 from mixcl.visualization.canvas import PALETTE, finished, plain, show
-from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set
+from mixcl.visualization.pictured import Pictured, training_crops, training_set
 
 QUERIES = 4
 SHOWN = {'the same image': 1, 'its class': 3, 'another class': 4}

@@ -5,18 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import torch
 from mmengine.config import Config
-from mmengine.model import BaseModel
 from torch import Tensor
-from torch.utils.data import DataLoader, Subset, default_collate
 
 from mixcl.datasets import KeyedDataset
-from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode_all
+from mixcl.evaluation.view_features import collate_views
 from mixcl.recipes.checking import check_config
 from mixcl.recipes.data_roots import check_data_roots
 from mixcl.recipes.prepared import prepared
@@ -126,32 +121,6 @@ def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
     """Finish every crop of packed training samples as the device does: (B, C, h, w) in [0, 1] each."""
     settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
     return [crop / 255 for crop in build(MODELS, settings)(collate_views(samples))['inputs']]
-
-
-def collate_views(samples: Sequence[dict]) -> dict:
-    """Collate the views alone."""
-    return default_collate(
-        [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
-    )
-
-
-def features_of_views(
-    model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
-) -> list[Tensor]:
-    """Compute (N, C) float32 features, on the CPU, of the first two crops that training makes of some images.
-
-    The features are by an encoder or a side of a learner; the crops are those of the seed's first epoch.
-    """
-    keys: Any = [SampleKey(seed, 0, index) for index in indices]
-    loader = DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views)
-
-    def step(batch: dict) -> dict[str, Tensor]:
-        crops = enumerate(model.data_preprocessor(batch, True)['inputs'][:2])
-        if len(batch['inputs']) < 2:
-            raise UserError('the figure compares two views of an image, but this training makes one')
-        return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
-
-    return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
 
 
 def spread(images: int, shown: int) -> list[int]:

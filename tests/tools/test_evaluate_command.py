@@ -54,6 +54,7 @@ def several(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
         checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'quality', 'linear', 'semi',
         '--work-dir', folder, '--recipe', '1percent', '--cfg-options', *KNN, *features('linear_fast'),
         'linear_fast.test_evaluator.epochs=20', *features('quality'), 'quality.test_evaluator.images=5',
+        'quality.test_cfg.lidar.images=20', 'quality.test_cfg.lidar.views=3',
         *training('linear'), *training('semi'), 'semi.measure.every=1',
     ]  # fmt: skip
     assert evaluate(*arguments) == 0
@@ -71,6 +72,7 @@ def test_several_protocols_then_nothing_again(
     assert knn['checkpoint']['config_name'] == 'patchmix/vit-xs4_digits' and knn['checkpoint']['epoch'] == 1
     assert 10 < knn['metrics']['knn10_top1'] < 100 and 25 < fast['metrics']['probe_top1'] < 100
     assert quality['metrics']['cluster_images'] == 50 and -4 < quality['metrics']['uniformity'] < 0
+    assert 1 < quality['metrics']['lidar'] <= 19 and quality['metrics']['lidar_views'] == 3
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
     assert semi['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
     assert semi['overrides']['schedule.epochs'] == 1

@@ -20,7 +20,7 @@ from mixcl.visualization.report.run_record import RunRecord
 CLASSES = ('<script>alert(1)<script>&"', '<img src=x onerror=alert(2)>', "'; alert(3); '<b>")
 VALUE = '</script><script>alert(4)</script>'
 HEADINGS = ['What was trained', 'Warnings', 'Table of terms', 'Curves', 'Config', 'Environment', 'How to reproduce']
-OF_MODELS = ['Mixtures', 'Neighbours', 'Attention', 'Similarity', 'Map']
+OF_MODELS = ['Mixtures', 'Neighbours', 'Attention', 'Similarity', 'Map', 'LiDAR']
 
 
 class Page(HTMLParser):

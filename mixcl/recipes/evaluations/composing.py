@@ -10,12 +10,14 @@ import copy
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
+from mixcl.recipes.data_roots import check_data_roots
 from mixcl.recipes.evaluations.adaptation import put_backbone
 from mixcl.recipes.facts import FACTS, Evaluated
 from mixcl.recipes.images import crop_sizes
@@ -29,6 +31,7 @@ from mixcl.recipes.subject import Subject
 from mixcl.recipes.typed import typed
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import shipped
+from mixcl.weights import checked_run
 
 LEAST_STEPS_PER_EPOCH = 8
 """Minimum number of steps in an epoch of the user's own images; with fewer images, batches are smaller."""
@@ -82,6 +85,8 @@ def composed(
     facts.config_name = f'evaluation/{protocol}/{parts_of_name(name)[0] or "any"}_{short_name(data)}_{path.stem}'
     if protocol != 'robustness':
         put_backbone(facts, backbone, subject.config)
+    if viewed := pretraining_views(subject) if protocol == 'quality' else None:
+        facts.test_cfg.lidar.dataset = viewed
     return path, facts, named_row is not None
 
 
@@ -167,6 +172,17 @@ def read_own_masks(spec: str, protocol: str, pretraining: Config | None, data_ro
     facts.counts = f'{counts.train} to learn from, {counts.test} to test on ({counts.digest})'
     facts.data.size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
     return facts
+
+
+def pretraining_views(subject: Subject) -> ConfigDict | None:
+    """Return the config of the images of a pretraining, with its views; None if they are unknown or not there."""
+    config = subject.config or Config()
+    with suppress(UserError):  # parts that only the user's own config may have
+        config = config if subject.named else checked_run(config.to_dict(), subject.checkpoint)
+        if 'train_dataloader' in config and config.model.type != 'mmpretrain.ImageClassifier':
+            check_data_roots(Config(dict(train_dataloader=config.train_dataloader)))
+            return ConfigDict(copy.deepcopy(config.train_dataloader.dataset))
+    return None
 
 
 def use_images(cfg: Config, data: Config, protocol: str) -> None:

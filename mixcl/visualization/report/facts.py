@@ -11,15 +11,20 @@ from mixcl.engine.hooks import HealthHook
 from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import Row, stored_results, table
+from mixcl.evaluation.view_features import lidar_of
 from mixcl.recipes.difference import differences
 from mixcl.recipes.paths import innermost
 from mixcl.recipes.prepared import prepared
 from mixcl.shipped import known_configs, name_of
 from mixcl.visualization.curves import points_of
+from mixcl.visualization.pictured import training_set
 from mixcl.visualization.report.run_record import BANNER, REPEATED, SYSTEM, WARNED, RunRecord
 
 SHOWN = re.compile(r'^ +(sys\.platform|Python|PyTorch|GPU [\d,]+|seed|GPU number): (.*)$', re.M)
 """Lines on the environment that are not folded."""
+
+LIDAR = (100, 10)
+"""Images and views of each that the report's LiDAR takes."""
 
 QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
 """Rows of the quick start's table, and prefixes of their names in its ``results.json``."""
@@ -92,6 +97,18 @@ def _meaning_of_no_warnings(run: RunRecord) -> str:
 def terms(run: RunRecord) -> list[Block]:
     """Show the table of terms in words."""
     return [Block('table', term_rows(run.config.model), head=('query', 'key', 'weight', 'in words'))]
+
+
+def rank_of_views(run: RunRecord) -> list[Block]:
+    """Say LiDAR of the newest checkpoint, on fewer images and views than the protocol ``quality`` takes."""
+    pictured = run.trained
+    dataset = training_set(pictured.training, least=2)
+    found = lidar_of(pictured.model, dataset, 'online', *LIDAR, seed=pictured.seed)
+    text = (
+        f'{found["lidar"]:.1f}: the effective rank of what tells {found["lidar_images"]} images apart, given '
+        f'{LIDAR[1]} views of each (Thilak et al., 2023). Compare it with runs on the same images and views alone.'
+    )
+    return [Block('text', text)]
 
 
 def call(settings: Any) -> str:

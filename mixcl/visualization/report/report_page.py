@@ -73,6 +73,7 @@ def write_report(
         'Attention': partial(_figure, 'attention'),
         'Similarity': partial(_figure, 'similarity'),
         'Map': partial(_figure, 'map', form='svg+xml', num_images=MAPPED // len(runs)),
+        'LiDAR': facts.rank_of_views,
         'Config': partial(facts.changes, other=runs[0]),
         'Environment': facts.environment,
         'How to reproduce': facts.reproduction,

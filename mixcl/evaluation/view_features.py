@@ -1,0 +1,101 @@
+"""Features of the views that training makes of images."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from mmengine.dist import get_dist_info
+from mmengine.model import BaseModel
+from torch import Tensor, distributed
+from torch.utils.data import DataLoader, Subset, default_collate
+
+from mixcl.datasets import KeyedDataset, SampleKey
+from mixcl.errors import UserError
+from mixcl.evaluation.features import encode_all
+from mixcl.feature_statistics import lidar
+from mixcl.randomness import generator, undisturbed_generators
+
+LIDAR = (1000, 50)
+"""Images and views of each that LiDAR takes by default, as its authors do."""
+
+
+def collate_views(samples: Sequence[dict]) -> dict:
+    """Collate the views alone."""
+    return default_collate(
+        [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
+    )
+
+
+def features_of_views(
+    model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
+) -> list[Tensor]:
+    """Compute (N, C) float32 features, on the CPU, of the first two crops that training makes of some images.
+
+    The features are by an encoder or a side of a learner; the crops are those of the seed's first epoch.
+    """
+    keys: Any = [SampleKey(seed, 0, index) for index in indices]
+    loader = DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views)
+
+    def step(batch: dict) -> dict[str, Tensor]:
+        crops = enumerate(model.data_preprocessor(batch, True)['inputs'][:2])
+        if len(batch['inputs']) < 2:
+            raise UserError('the figure compares two views of an image, but this training makes one')
+        return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
+
+    return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
+
+
+def drawn_views(
+    model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], views: int, side: str, seed: int, workers: int = 0
+) -> Tensor:
+    """Compute (n, views, C) float32 features, on the CPU, of as many views of some images, by one encoder.
+
+    Views are the crops of the first one's size, from as many epochs of the seed as are needed.
+    """
+    found: list[Tensor] = []
+
+    def step(batch: dict) -> dict[str, Tensor]:
+        inputs = model.data_preprocessor(batch, True)['inputs']
+        crops = inputs if isinstance(inputs, list) else [inputs]
+        alike = [crop for crop in crops if crop.shape == crops[0].shape]
+        return {str(number): model.extract_features(crop, encoder=side) for number, crop in enumerate(alike)}
+
+    for epoch in range(views):
+        if len(found) < views:
+            keys: Any = [SampleKey(seed, epoch, index) for index in indices]
+            loader = DataLoader(Subset(dataset, keys), 64, num_workers=workers, collate_fn=collate_views)
+            found += [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
+    return torch.stack(found[:views], dim=1)
+
+
+def lidar_of(
+    model: BaseModel,
+    dataset: KeyedDataset,
+    side: str,
+    images: int = LIDAR[0],
+    views: int = LIDAR[1],
+    seed: int = 0,
+    workers: int = 0,
+    group: distributed.ProcessGroup | None = None,
+) -> dict[str, float]:
+    """Return :func:`~mixcl.feature_statistics.lidar` of features before the head, the number of images, and of views.
+
+    Args:
+        model, side: as for :func:`~mixcl.evaluation.features.encode`.
+        dataset: images with the views of training; all are taken if they are fewer than ``images``.
+        workers: number of processes that make views.
+        group: result of :func:`~mixcl.distributed.host_group`; with several processes each encodes its part.
+
+    Raises:
+        UserError: for fewer than two images or views.
+    """
+    chosen = torch.randperm(len(dataset), generator=generator('lidar', seed))[:images].tolist()
+    if len(chosen) < 2 or views < 2:
+        raise UserError(f'LiDAR needs two images and two views or more, not {len(chosen)} and {views}')
+    rank, world = get_dist_info()
+    with undisturbed_generators():
+        own = drawn_views(model, dataset, chosen[rank::world], views, side, seed, workers)
+    parts = [own] * world
+    if world > 1:
+        distributed.all_gather_object(parts, own, group=group)
+    return dict(lidar=lidar(torch.cat(parts)).item(), lidar_images=len(chosen), lidar_views=views)
