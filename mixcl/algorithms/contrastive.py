@@ -15,9 +15,11 @@ from mixcl.algorithms.patches import PatchLevel, check_patch_level, check_settin
 from mixcl.algorithms.streams import StreamRecipe
 from mixcl.algorithms.table import Table, of_level
 from mixcl.backbones.patch_size import plain_patch_size
+from mixcl.backbones.position_grids import Grid
 from mixcl.encoders.outputs import pooled_output
 from mixcl.encoders.passes import backbone_features, project
 from mixcl.encoders.stream import Level, RowsOf, Stream
+from mixcl.encoders.tokens import grid_of_image
 from mixcl.errors import UserError
 from mixcl.feature_statistics import feature_std
 from mixcl.heads.sync_batch_norm import has_batch_norm
@@ -136,6 +138,7 @@ class ContrastiveLearner(Learner):
     def _build_encoders(self, backbone: dict, neck: dict, predictor: dict | None, target: dict) -> None:
         """Build the online and the target encoder, and check that they fit the table."""
         self.backbone = MODELS.build(backbone)
+        self.grids: dict[Grid, Grid] = {}
         self.patch_size: Any = getattr(self.backbone, 'patch_size', None)
         queries = {rows.stream for rows in self.table.queries}
         check_keep(self.recipe.keep, queries, self.backbone)
@@ -153,7 +156,7 @@ class ContrastiveLearner(Learner):
         self.target_rows = self.target.passes(self.table.queries, self.table.keys)
         if self.patches is not None:
             heads = has_batch_norm(self.neck) or has_batch_norm(self.predictor)
-            check_patch_level(self.patches, self.recipe, self.backbone, self.target, self.target_rows, heads)
+            check_patch_level(self.patches, self.recipe, self.target, self.target_rows, heads)
 
     def init_weights(self) -> None:
         super().init_weights()
@@ -170,6 +173,8 @@ class ContrastiveLearner(Learner):
         processes = get_world_size() if processes is None else processes
         self.recipe.check(crops, batch_size, self.stream_names)
         super().check_batch(crops, batch_size, processes)
+        if self.patches is not None:
+            grid_of_image(self.backbone, (crops[0].shape[-2], crops[0].shape[-1]))
         self.target.check_batch(batch_size, processes)
         if self.recipe.koleo and batch_size < 2:
             raise UserError('koleo compares the images of a process: set a batch of two or more for each')
@@ -229,11 +234,20 @@ class ContrastiveLearner(Learner):
         keys = {each.rows: each for each in whole.values()}
         if self.patches is not None:
             random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
-            patch_queries, patch_keys = self.patches.choose(online, whole, self.patch_size, random)
+            patch_queries, patch_keys = self.patches.choose(online, whole, self._grid_of, random)
             seen, keys = seen | patch_keys | patch_queries, keys | patch_keys
         # A key that reuses a query's projection has seen only what the query has.
         keys = {name: (keys if name in self.target_rows else seen)[name] for name in keys if name in self.table.keys}
         return {name: each for name, each in seen.items() if name in self.online_rows}, keys
+
+    def _grid_of(self, stream: Stream) -> Grid:
+        """Return the (rows, columns) of the tokens of a stream's images, which a backbone is asked for once a size."""
+        height, width = stream.images.shape[-2:]
+        if (height, width) not in self.grids:
+            plain = plain_patch_size(self.backbone)
+            found = stream.grid(plain) if plain else grid_of_image(self.backbone, (height, width))
+            self.grids[height, width] = found
+        return self.grids[height, width]
 
     def _encode(
         self, queries: dict[RowsOf, Stream], keys: dict[RowsOf, Stream]

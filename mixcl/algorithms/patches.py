@@ -1,18 +1,21 @@
 """Terms between patches: which patches of a step are compared, and by which objective."""
 
-import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from mixcl.algorithms.streams import StreamRecipe
 from mixcl.algorithms.terms import Term
+from mixcl.backbones.position_grids import Grid
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.encoders.stream import RowsOf, Stream
+from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, InfoNCE, Objective
 from mixcl.ranges import COUNT, check_range
+
+GridOf = Callable[[Stream], Grid]
 
 
 class PatchLevel(nn.Module):
@@ -20,6 +23,7 @@ class PatchLevel(nn.Module):
 
     A query is the online encoder's token at a place of a masked view or of a mixture; its keys are the target encoder's
     tokens of what the place shows, at the same place of the whole view (iBOT, 2022, Eq. 2, and the same for mixtures).
+    A place is a patch of a vision transformer, or a cell of another backbone's last map.
     The queries of a masked view are its masked patches, those of a mixture all its patches.
 
     Args:
@@ -47,33 +51,33 @@ class PatchLevel(nn.Module):
         self.tokens = tokens
 
     def choose(
-        self, online: Mapping[str, Stream], whole: Mapping[str, Stream], patch_size: int, random: torch.Generator
+        self, online: Mapping[str, Stream], whole: Mapping[str, Stream], grid_of: GridOf, random: torch.Generator
     ) -> tuple[dict[RowsOf, Stream], dict[RowsOf, Stream]]:
         """Choose the patches that are queries, and those that are keys.
 
         Args:
             online: the streams as the online encoder sees them.
             whole: the streams without anything hidden.
-            patch_size: side of the backbone's patches, in pixels.
+            grid_of: function from a stream to the (rows, columns) of the backbone's tokens of its images.
             random: generator of the same state in all processes.
         """
         queries: dict[str, Tensor] = {}
         keys: dict[str, Tensor] = {}
         for term in self.terms:
             if term.query not in queries:
-                queries[term.query] = self._query_cells(online[term.query], patch_size, random)
+                queries[term.query] = self._query_cells(online[term.query], grid_of(online[term.query]), random)
             cells = queries[term.query]
             # A place of a mixture may show that place of any image; there may be fewer mixtures than images.
             images = len(whole[term.key].images)
             places = cells if term.key == term.query else cells.any(dim=0).expand(images, -1)
             keys[term.key] = keys.get(term.key, torch.zeros_like(places)) | places
-        of_queries = [online[name].of_patches(cells, patch_size) for name, cells in queries.items()]
-        of_keys = [whole[name].of_patches(cells, patch_size) for name, cells in keys.items()]
+        of_queries = [online[name].of_patches(cells, grid_of(online[name])) for name, cells in queries.items()]
+        of_keys = [whole[name].of_patches(cells, grid_of(whole[name])) for name, cells in keys.items()]
         return {each.rows: each for each in of_queries}, {each.rows: each for each in of_keys}
 
-    def _query_cells(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
+    def _query_cells(self, stream: Stream, grid: Grid, random: torch.Generator) -> Tensor:
         """Choose the query patches of each image: (B, cells) bool, on the CPU."""
-        height, width = stream.grid(patch_size)
+        height, width = grid
         if stream.mask is None:
             allowed = torch.ones(len(stream.images), height * width, dtype=torch.bool)
         else:
@@ -95,8 +99,7 @@ def check_settings(patches: Mapping) -> None:
 def check_patch_level(
     level: PatchLevel,
     recipe: StreamRecipe,
-    backbone: nn.Module,
-    target: nn.Module,
+    target: TargetEncoder,
     encoded: Collection[RowsOf],
     batch_norm: bool,
 ) -> None:
@@ -105,19 +108,16 @@ def check_patch_level(
     Args:
         level: the rows and their objective.
         recipe: recipe of the streams.
-        backbone: the online backbone.
         target: the target encoder.
         encoded: the key rows that have a forward pass of their own.
         batch_norm: whether the heads have batch normalisation.
     """
-    tokens_known = 'out_type' in inspect.signature(backbone.forward).parameters
-    if not tokens_known or getattr(backbone, 'out_type', None) != 'cls_token' or isinstance(target, ShuffledEMA):
+    if isinstance(target, ShuffledEMA):
         raise UserError(
-            f"rows with level='patch' compare tokens, which {type(backbone).__name__} with {type(target).__name__} "
-            "does not give; use ContrastiveViT with out_type='cls_token', and EMA as model.target"
+            "rows with level='patch' compare tokens, which ShuffledEMA does not give; use EMA as model.target"
         )
     for term in level.terms:
-        _check_row(f"model.terms: ({term.query}, {term.key}) with level='patch'", term, recipe, encoded)
+        _check_row(f"model.terms: ({term.query}, {term.key}) with level='patch'", term, recipe, target, encoded)
     name = type(level.objective).__name__
     if any(term.query in recipe.masks for term in level.terms) and (batch_norm or level.objective.gather):
         raise UserError(
@@ -133,7 +133,9 @@ def check_patch_level(
         )
 
 
-def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[RowsOf]) -> None:
+def _check_row(
+    place: str, term: Term, recipe: StreamRecipe, target: TargetEncoder, encoded: Collection[RowsOf]
+) -> None:
     view, *others = recipe.source(term.query)
     if others:
         raise UserError(f'{place}: places correspond within one view, but {term.query} mixes two; mix one')
@@ -149,7 +151,7 @@ def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection
             f'{place}: the parts of a {type(mixture.mixer).__name__} mixture move or blend, so that a place shows no '
             'patch of an image; use PatchMix, CutMix, RegionSwap or MixMask'
         )
-    if term.query == term.key and term.query not in recipe.masks:
+    if term.query == term.key and term.query not in recipe.masks and not target.is_another_network:
         raise UserError(
             f'{place}: every patch would be compared with itself; mask some, model.streams.{view}=dict(mask=dict(...))'
         )

@@ -32,8 +32,8 @@ class StreamRecipe:
         streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
             one; or ``mix=(<view>, <view>)``, owners from the first and partners from the second. They may have a
             ``mixer`` of their own. Mixed streams and views may have ``keep``, the share of the patches that the online
-            encoder sees, in (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`. Views may
-            have ``koleo``, the weight of :func:`~mixcl.losses.koleo.koleo` on their features, crop by crop.
+            encoder sees, in (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`. Views
+            may have ``koleo``, the weight of :func:`~mixcl.losses.koleo.koleo` on their features, crop by crop.
         mixer: mixer of the mixed streams that have none of their own; None if there are none.
         shared_plan: whether all streams of one mixer share its plan of a step (SDMP, PatchMix); if not, each has its
             own (MixCo, DACL).

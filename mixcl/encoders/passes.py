@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mixcl.encoders.outputs import last_output, pooled_output
+from mixcl.encoders.outputs import pooled_output
 from mixcl.encoders.stream import RowsOf, Stream
+from mixcl.encoders.tokens import encoded, resized
 from mixcl.heads.sync_batch_norm import has_batch_norm
 
 
@@ -34,11 +35,11 @@ def _encode(backbone: nn.Module, streams: list[Stream], rows: Mapping[RowsOf, St
     patches = [rows.get(RowsOf(each.name, 'patch')) for each in streams]
     if not any(patches):
         return _split(pooled_output(backbone(images, **hidden), backbone), names, sizes)
-    of_class, of_patches = last_output(backbone(images, **hidden, out_type='raw')).tensor_split([1], dim=1)
-    features = _split(of_class.squeeze(1), names, sizes)
-    for wanted, tokens in zip(patches, of_patches.split(sizes), strict=True):
-        if wanted is not None and wanted.cells is not None:
-            features[wanted.rows] = tokens.flatten(0, 1).index_select(0, wanted.cells)
+    of_images, of_cells = encoded(backbone, images, **hidden)
+    features = _split(of_images, names, sizes)
+    for wanted, tokens in zip(patches, of_cells.split(sizes), strict=True):
+        if wanted is not None and wanted.cells is not None and wanted.cell_grid is not None:
+            features[wanted.rows] = resized(tokens, wanted.cell_grid).flatten(0, 2).index_select(0, wanted.cells)
     return features
 
 

@@ -33,6 +33,7 @@ class Stream:
         mask: (B, h, w) bool, on the CPU: the patches in whose place the backbone sees its mask token; None for none.
         group: streams of one group share a forward pass and its batch-norm statistics.
         cells: (Q,) int64 ``image * number of patches + patch``, if the rows are patches; None if they are the images.
+        cell_grid: rows and columns of the grid that these patches are cells of, by the online backbone.
         share: (Q,) float, weight of each patch in the mean over images of the mean over an image's patches.
     """
 
@@ -43,6 +44,7 @@ class Stream:
     mask: Tensor | None = None
     group: int = 0
     cells: Tensor | None = None
+    cell_grid: tuple[int, int] | None = None
     share: Tensor | None = None
 
     @property
@@ -67,11 +69,11 @@ class Stream:
         tokens = order[:, :kept].to(self.images.device, non_blocking=True)
         return replace(self, composition=self.composition.restricted(tokens, grid), tokens=tokens)
 
-    def of_patches(self, chosen: Tensor, patch_size: int) -> 'Stream':
-        """Return the patches where ``chosen`` (B, number of patches) bool, a tensor on the CPU, is true."""
+    def of_patches(self, chosen: Tensor, grid: tuple[int, int]) -> 'Stream':
+        """Return the patches of a grid where ``chosen`` (B, number of patches) bool, a tensor on the CPU, is true."""
         (cells,) = chosen.flatten().nonzero(as_tuple=True)
         share = 1 / (len(chosen) * chosen.sum(dim=1).clamp_min(1))
         share = share[cells // chosen.shape[1]]
         cells, share = (values.to(self.images.device, non_blocking=True) for values in (cells, share))
-        composition = self.composition.of_cells(cells, self.grid(patch_size))
-        return replace(self, composition=composition, cells=cells, share=share)
+        composition = self.composition.of_cells(cells, grid)
+        return replace(self, composition=composition, cells=cells, cell_grid=grid, share=share)

@@ -27,6 +27,9 @@ class TargetEncoder(nn.Module, ABC):
     own_weights = False
     """Whether it has a second set of weights, which can be evaluated as encoder 'target'."""
 
+    is_another_network = False
+    """Whether its features are of another network, so that a row may have the same view as query and key."""
+
     def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
         super().__init__()
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from mmpretrain.models import BEiTViT, VisionTransformer
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 from torchvision.models import VisionTransformer as TorchvisionViT
 
 from mixcl.backbones import TorchvisionBackbone
@@ -69,6 +70,14 @@ def encoded(backbone: nn.Module, images: Tensor, **hidden: Tensor) -> Encoded:
 def tokens_of(backbone: nn.Module, images: Tensor) -> Tensor:
     """Return the tokens (B, h, w, C) of :func:`encoded`."""
     return encoded(backbone, images).tokens
+
+
+def resized(tokens: Tensor, grid: Grid) -> Tensor:
+    """Return tokens (B, h, w, C) on another grid, bilinear; a teacher's cells are then those of its student."""
+    if tokens.shape[1:3] == grid:
+        return tokens
+    maps = interpolate(tokens.permute(0, 3, 1, 2), grid, mode='bilinear', align_corners=False, antialias=True)
+    return maps.permute(0, 2, 3, 1)
 
 
 def cell_size_of(backbone: nn.Module) -> Grid:

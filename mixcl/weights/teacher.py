@@ -29,6 +29,9 @@ IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 class Teacher(TargetEncoder):
     """A pretrained backbone that never changes; its features (B, C), without a head, are the keys.
 
+    Keys of patches are its tokens, resized to the grid of the student's.
+
+
     Its weights are random until :meth:`copy_weights`, which ``init_weights`` of a model calls. It encodes in evaluation
     mode and without gradient, on the device of the student. Its weights are in no checkpoint: there is their digest,
     and a run continues with the same weights alone. The student's neck maps to its width C.
@@ -48,6 +51,7 @@ class Teacher(TargetEncoder):
             that takes colours in BGR order.
     """
 
+    is_another_network = True
     digest: Tensor
 
     def __init__(
@@ -131,14 +135,11 @@ class Teacher(TargetEncoder):
     def keys(
         self, rows: Rows, projections: dict[RowsOf, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[RowsOf, Tensor]:
-        return backbone_features(
-            self.backbone, {name: replace(each, images=self.images(each.images)) for name, each in rows.items()}
-        )
+        seen = {name: self.images(each.images) for name, each in {each.name: each for each in rows.values()}.items()}
+        own = {name: replace(each, images=seen[each.name]) for name, each in rows.items()}
+        return backbone_features(self.backbone, own)
 
     def passes(self, queries: set[RowsOf], keys: set[RowsOf]) -> set[RowsOf]:
-        for rows in keys:
-            if rows.level == 'patch':
-                raise UserError(f"a teacher gives features of whole images: leave level='patch' out of {rows.stream}")
         return keys
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> 'Teacher':
