@@ -12,6 +12,7 @@ from mmengine.runner import Runner, ValLoop
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from mixcl.datasets import KeyedDataset
 from mixcl.distributed import host_group, unwrapped
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
@@ -57,7 +58,8 @@ class FeatureLoop(ValLoop):
         super().__init__(runner, dataloader, evaluator)
         self.amp = amp
         self.lidar = dict(lidar or {})
-        self.viewed = build(DATASETS, self.lidar.pop('dataset')) if self.lidar.get('dataset') else None
+        viewed = self.lidar.pop('dataset', None)
+        self.viewed: KeyedDataset | None = build(DATASETS, viewed) if viewed else None
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
         self.group = host_group()
         self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
@@ -92,17 +94,19 @@ class FeatureLoop(ValLoop):
             # Queries first: encoding the bank would otherwise count as the data time of the first batch.
             queries, labels = extract(self.model, self.dataloader, *images, self._with_hooks)
             bank, bank_labels = extract(self.model, self.bank_dataloader, *images)
-            ranks = {encoder: self._lidar(encoder) for encoder in self.encoders if self.viewed is not None}
+            ranks = {encoder: self._lidar(encoder) for encoder in self.encoders}
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
             measure = partial(self._measured, bank.pop(encoder), bank_labels, queries.pop(encoder), labels)
-            results = {**on_main_process(measure), **ranks.get(encoder, {})}
+            results = {**on_main_process(measure), **ranks[encoder]}
             metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
         return metrics
 
     def _lidar(self, encoder: str) -> dict[str, float]:
+        if self.viewed is None:
+            return {}
         workers = self.bank_dataloader.num_workers
         return lidar_of(self.model, self.viewed, encoder, **self.lidar, workers=workers, group=self.group)
 

@@ -60,7 +60,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
             del mixer['patch_size']
         if not patch and old_patch and mixer.get('type') in ('PatchMix', 'RegionSwap'):  # cut where the old one did
             mixer.setdefault(*('patch_size', old_patch) if mixer['type'] == 'PatchMix' else ('cell', 2 * old_patch))
-    if 'Adam' in cfg.optimizer.type and cfg.optimizer.get('spare', 'none') == 'none':
+    if cfg.optimizer.type.endswith(('Adam', 'AdamW', 'Muon')) and cfg.optimizer.get('spare', 'none') == 'none':
         cfg.optimizer.spare = 'flat'
     if (width, patch) != (old_width, old_patch) and cfg.get('config_name'):
         # Recipes of evaluations are chosen by it.

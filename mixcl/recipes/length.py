@@ -42,8 +42,8 @@ class Fit:
 
 
 def use_recipe_of(cfg: Config, backbone: str) -> None:
-    """Give AdamW and its schedule to a backbone that is no ResNet, if the method's own recipe has another optimiser."""
-    if 'resnet' not in backbone and cfg.optimizer.type != 'AdamW':
+    """Give AdamW and its schedule to a backbone that is no ResNet, if the method's own recipe has SGD or LARS."""
+    if 'resnet' not in backbone and cfg.optimizer.type not in ('AdamW', 'Muon'):
         recipe = read_config('mocov3/vit-s16_in1k')
         cfg.optimizer, cfg.schedule = recipe.optimizer, recipe.schedule
         cfg.pop('optim_wrapper', None)

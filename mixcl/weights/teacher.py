@@ -31,7 +31,6 @@ class Teacher(TargetEncoder):
 
     Keys of patches are its tokens, resized to the grid of the student's.
 
-
     Its weights are random until :meth:`copy_weights`, which ``init_weights`` of a model calls. It encodes in evaluation
     mode and without gradient, on the device of the student. Its weights are in no checkpoint: there is their digest,
     and a run continues with the same weights alone. The student's neck maps to its width C.

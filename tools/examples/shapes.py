@@ -1,6 +1,7 @@
-"""A data set in COCO's format to try detectors on: circles, rectangles and triangles on noise.
+"""Circles, rectangles and triangles on noise, to try detectors on (in COCO's format), or with masks for segmentation.
 
 ``python tools/examples/shapes.py data/shapes --images 24``
+``python tools/examples/shapes.py data/masked_shapes --images 600 --masks``
 """
 
 import argparse
@@ -22,16 +23,24 @@ def outline(kind: str, centre: np.ndarray, radius: float) -> np.ndarray:
     return centre + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def draw(generator: np.random.Generator, height: int, width: int) -> tuple[np.ndarray, list[tuple[int, np.ndarray]]]:
-    """Draw an image (H, W, 3) uint8 of one to three shapes side by side; return it with their classes and outlines."""
+def draw(
+    generator: np.random.Generator, height: int, width: int, any_colour: bool = False
+) -> tuple[np.ndarray, list[tuple[int, np.ndarray]]]:
+    """Draw an image (H, W, 3) uint8 of one to three shapes side by side; return it with their classes and outlines.
+
+    Each class has its colour on black; with ``any_colour``, shapes and background have any, so that none tells a class.
+    """
     image = generator.integers(0, 60, (height, width, 3), dtype=np.uint8)
+    if any_colour:
+        image += generator.integers(0, 196, 3, dtype=np.uint8)
     shapes = []
     cells = [(x, y) for x in (0.27, 0.73) for y in (0.27, 0.73)]
     for cell in generator.permutation(len(cells))[: generator.integers(1, 4)]:
         label = int(generator.integers(len(CLASSES)))
         centre = np.array(cells[cell]) * (width, height)
         corners = outline(CLASSES[label], centre, generator.uniform(0.14, 0.2) * min(height, width))
-        cv2.fillPoly(image, [corners.round().astype(np.int32)], COLOURS[label])
+        colour = generator.integers(0, 256, 3).tolist() if any_colour else COLOURS[label]
+        cv2.fillPoly(image, [corners.round().astype(np.int32)], colour)
         shapes.append((label, corners))
     return image, shapes
 
@@ -92,13 +101,34 @@ def write_shapes(folder: str | Path, num_images: int = 24, seed: int = 0) -> Pat
     return folder
 
 
+def write_masks(folder: str | Path, num_images: int = 24, seed: int = 0, side: int = 64) -> Path:
+    """Write images/ and masks/, squares of ``side`` pixels; a mask has 0 for the background and 1 to 3 for the classes.
+
+    Returns:
+        The folder.
+    """
+    folder, generator = Path(folder), np.random.default_rng(seed)
+    for part in ('images', 'masks'):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    for number in range(num_images):
+        pixels, shapes = draw(generator, side, side, any_colour=True)
+        mask = np.zeros((side, side), dtype=np.uint8)
+        for label, corners in shapes:
+            cv2.fillPoly(mask, [corners.round().astype(np.int32)], label + 1)
+        for part, values in dict(images=pixels, masks=mask).items():
+            cv2.imwrite(str(folder / part / f'{number:05}.png'), values)
+    return folder
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Draw a data set in COCO's format.")
+    parser = argparse.ArgumentParser(description="Draw a data set in COCO's format, or with masks.")
     parser.add_argument('folder')
     parser.add_argument('--images', type=int, default=24)
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--masks', action='store_true', help='images/ and masks/ for segmentation, in any colours')
     arguments = parser.parse_args()
-    print(f'written: {write_shapes(arguments.folder, arguments.images, arguments.seed)}')
+    write = write_masks if arguments.masks else write_shapes
+    print(f'written: {write(arguments.folder, arguments.images, arguments.seed)}')
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ from mmengine.optim import OptimWrapper as MMEngineOptimWrapper
 from torch import Tensor, nn
 
 from mixcl.backbones.wrapped_backbone import WrappedBackbone
-from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
+from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS, OPTIMIZERS
 
 PER_PARAMETER_KEYS = ('params', 'layer_id', 'param_name')
 """Group entries that mmengine's and mmpretrain's constructors set for every single parameter."""
@@ -29,6 +29,8 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
     """
 
     def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:
+        if check := getattr(OPTIMIZERS.get(self.optimizer_cfg['type']), 'check_model', None):
+            check(model)
         logger = MMLogger.get_current_instance()
         level = logger.level
         logger.setLevel(logging.WARNING)  # mmengine logs a line or two for every single parameter

@@ -233,5 +233,5 @@ def fit_to_own_images(cfg: Config, data: Config) -> None:
     if batch and images < LEAST_STEPS_PER_EPOCH * batch:
         cfg.batch = max(2, 2 ** (int(images / LEAST_STEPS_PER_EPOCH).bit_length() - 1))
         # Adam's steps are as long as the rate, whatever the batch. With few images, smaller steps would teach nothing.
-        if 'Adam' in cfg.optimizer.type:
+        if cfg.optimizer.type.endswith(('Adam', 'AdamW', 'Muon')):
             cfg.optimizer.lr *= batch / cfg.batch
