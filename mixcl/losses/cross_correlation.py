@@ -76,7 +76,7 @@ def standardised(rows: Tensor) -> Tensor:
     """Give each channel of rows (R, D) mean 0 and variance 1 over the rows of all processes, in float32 at least."""
     with torch.autocast(rows.device.type, enabled=False):
         rows = rows if rows.dtype == torch.float64 else rows.float()
-        count = sum_over_processes(rows.new_tensor(float(len(rows))))
+        count = sum_over_processes(rows.new_full((), len(rows)))
         centred = rows - sum_over_processes(rows.sum(dim=0)) / count
         variance = sum_over_processes(centred.square().sum(dim=0)) / count
         return centred * (variance + EPSILON).rsqrt()

@@ -31,11 +31,12 @@ def shares_in_kept_patches(images: Tensor, tokens: Tensor, first: int) -> Tensor
 @pytest.mark.parametrize('name', sorted(set(hosts.MIXERS) - {'mixup', 'choice'}))
 def test_a_mixture_counts_what_its_kept_patches_show(name: str) -> None:
     mixer = MIXERS.build(hosts.MIXERS[name] | SIZED.get(name, {}))
-    recipe = StreamRecipe(dict(view1=2), dict(mix1=dict(mix='view1', keep=0.3)), mixer)
+    views = ('view1', 'view2') if name == 'scalemix' else 'view1'  # of one image: each row shows its own
+    recipe = StreamRecipe(dict(view1=2, view2=2), dict(mix1=dict(mix=views, keep=0.3)), mixer)
     first = 2 * BATCH
     crop = (first + torch.arange(BATCH))[:, None, None, None].expand(-1, 3, SIDE, SIDE).float()
     for step in range(5):
-        whole = recipe.build([crop, crop], {'mix1'}, StepKey(0, step, rank=2))['mix1']
+        whole = recipe.build([crop] * 4, {'mix1'}, StepKey(0, step, rank=2))['mix1']
         seen = whole.dropped(0.3, PATCH, torch.Generator().manual_seed(step))
         assert seen.tokens.shape == (2 * BATCH, 5)  # of 16 patches, two crops
         shares = torch.zeros(2 * BATCH, BATCH)
