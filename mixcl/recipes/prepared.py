@@ -13,7 +13,7 @@ from mixcl.distributed import process_count
 from mixcl.errors import UserError
 from mixcl.recipes.backbone import use_backbone, use_image_size, use_teacher
 from mixcl.recipes.checking import check_config
-from mixcl.recipes.data_roots import check_metric_files
+from mixcl.recipes.data_roots import check_data_roots, check_metric_files
 from mixcl.recipes.length import Fit, fit_to, use_recipe_of
 from mixcl.recipes.making import made
 from mixcl.recipes.overrides import facts_and_sections, merge, override_facts
@@ -165,8 +165,9 @@ def _made(cfg: Config, options: Options, processes: int) -> Config:
     elif options.image_size is not None:
         use_image_size(cfg, options.image_size)
     if options.fit:
-        images = build(DATASETS, {**cfg.data.images, **cfg.data.splits.get('train', {}), 'pipeline': []})
-        fit_to(cfg, len(images), options.fit)
+        images = {**cfg.data.images, **cfg.data.splits.get('train', {}), 'pipeline': []}
+        check_data_roots(Config(dict(train_dataloader=dict(dataset=images))))
+        fit_to(cfg, len(build(DATASETS, images)), options.fit)
         override_facts(cfg, facts)
     if options.smoke:
         shrink_to_smoke(cfg, processes)

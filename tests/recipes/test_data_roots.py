@@ -8,7 +8,10 @@ from mmpretrain.datasets import CIFAR10
 
 from mixcl.errors import UserError
 from mixcl.recipes.data_roots import check_data_roots, check_files, check_metric_files
+from mixcl.recipes.length import Fit
+from mixcl.recipes.prepared import Options, prepared_to_train
 from mixcl.recipes.sections_only import set_data_root
+from mixcl.shipped import config_of
 
 
 def config(train: object = 'a', bank: object = 'b') -> Config:
@@ -46,6 +49,14 @@ def test_folders_must_hold_something(tmp_path: Path) -> None:
         place = r'\(val_cfg\.bank_dataloader\.dataset\.data_root\)'
         with pytest.raises(UserError, match=rf"'{root}' {place} {problem}.*`data_root=DIR`"):
             check_data_roots(config(str(file.parent), str(root)))
+
+
+def test_a_data_set_without_its_folder_is_named_before_it_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r'data/emoji.* does not exist'):
+        prepared_to_train(config_of('mocov3'), Options(data='emoji', fit=Fit(), work_dir=str(tmp_path)))
 
 
 def test_annotation_files_of_metrics_move_with_the_data() -> None:
