@@ -100,7 +100,7 @@ def write(table: Table, state: State, failed: Mapping[str, str], out: Path | Non
         with written_whole(state.folder / name) as file:
             file.write(content.encode())
     out = out or state.folder / PAGE
-    return write_page(out, ' and '.join(table.runs), sections(comparison, out))
+    return write_page(out, ', '.join(table.runs), sections(comparison, out))
 
 
 def sections(comparison: Comparison, out: Path) -> dict[str, dict[str, list[Block]]]:
