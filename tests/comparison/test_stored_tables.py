@@ -1,4 +1,4 @@
-"""examples/compare_digits.py: what was published comes out of its stored results, without training."""
+"""examples/compare_*.py: what was published comes out of their stored results, without training."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from tools.command import ROOT
 
 from mixcl.comparison.page import comparison_of
 from mixcl.comparison.state import State
-from mixcl.comparison.table import read_table
+from mixcl.comparison.table import Table, read_table
 
 PUBLISHED = {
     ('patchmix', 'frame'): '+6.3 [+4.8, +7.8] better | +1.2 [-0.9, +3.4] not told apart | +0.9 [-1.8, +3.7]',
@@ -28,7 +28,10 @@ PUBLISHED = {
 """Differences in few labels, 1-NN and the linear probe, as the project's pages had them before there was the file."""
 
 
-DIGITS = read_table(str(ROOT / 'examples/compare_digits.py'))
+_STORED = [path.name.partition('.')[0] for path in (ROOT / 'examples').glob('*.json.xz')]
+TABLES = {name: read_table(str(ROOT / f'examples/{name}.py')) for name in _STORED}
+"""Tables with stored results, by file."""
+DIGITS = TABLES['compare_digits']
 
 
 @pytest.fixture(scope='module')
@@ -37,15 +40,19 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> State:
 
 
 @pytest.fixture(scope='module')
-def rows(state: State) -> list[list[str]]:
-    comparison = comparison_of(DIGITS, state, {})
-    seeds = dict.fromkeys(DIGITS.baselines, 1) | {name: run.seeds or 3 for name, run in DIGITS.runs.items()}
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]]:
+    return {name: rows_of(table, State(tmp_path_factory.mktemp(name), table.results)) for name, table in TABLES.items()}
+
+
+def rows_of(table: Table, state: State) -> list[list[str]]:
+    comparison = comparison_of(table, state, {})
+    seeds = dict.fromkeys(table.baselines, 1) | {name: run.seeds or 3 for name, run in table.runs.items()}
     assert {name: len(results) for name, results in comparison.found.items()} == seeds, 'nothing is left to train'
     return [*comparison.accuracy_rows(), *comparison.difference_rows()]
 
 
-def test_published_numbers_come_out_to_the_last_digit(rows: list[list[str]], state: State) -> None:
-    cells = {(row[0], row[1]): ' | '.join(row[2:]) for row in rows}
+def test_published_numbers_come_out_to_the_last_digit(rows: dict[str, list[list[str]]], state: State) -> None:
+    cells = {(row[0], row[1]): ' | '.join(row[2:]) for row in rows['compare_digits']}
     assert {pair: cells[pair][: len(text)] for pair, text in PUBLISHED.items()} == PUBLISHED
     assert cells['aps', 'mocov3_patch2'].endswith('+1.7 [-5.3, +8.7] not told apart')
     isomap = state.read('isomap', 0, dict(choice=dict(neighbours=10, components=5)))
@@ -53,10 +60,12 @@ def test_published_numbers_come_out_to_the_last_digit(rows: list[list[str]], sta
 
 
 @pytest.mark.parametrize(('page', 'begin'), [('README.md', '\n## Results'), ('docs/results.md', '\n## ')])
-def test_numbers_in_tables_of_pages_are_those_of_the_comparison(page: str, begin: str, rows: list[list[str]]) -> None:
+def test_numbers_in_tables_of_pages_are_those_of_comparisons(
+    page: str, begin: str, rows: dict[str, list[list[str]]]
+) -> None:
     text = (ROOT / page).read_text().partition(begin)[2].partition('\n## Further')[0]
     shown = ' '.join(line for line in text.splitlines() if line.startswith('|'))
-    cells = ' '.join(cell for row in rows for cell in row)
+    cells = ' '.join(cell for table in rows.values() for row in table for cell in row)
     numbers, made = (set(re.findall(r'[-+]?\d+\.\d', words)) for words in (shown, cells))
     assert len(numbers) > 5 and numbers <= made, numbers - made
 
