@@ -41,6 +41,8 @@ def mixtures_of(
     made: dict[str, Mixture] = {}
     for name, settings in streams.items():
         own = settings.get('mixer')
+        if own is not None and not isinstance(own, Mapping):
+            raise UserError(f"model.streams.{name}.mixer={own!r} must be a dict, such as dict(type='CutMix')")
         like = next((other for other in made if own is not None and streams[other].get('mixer') == own), name)
         chosen = mixer if own is None else made[like].mixer if like in made else MIXERS.build(own)
         if chosen is None:

@@ -26,7 +26,7 @@ class CrossCorrelation(Objective):
     owners, and M mixes the keys of the images that a mixture is made of.
 
     The loss is one number for the batch, which every query gets. Gradients flow through both sides, so the target
-    encoder is ``Shared``.
+    encoder is ``Shared``; keys of another have none.
 
     Args:
         off_diagonal: lambda, weight of the off-diagonal, at least 0. Barlow Twins .0051; on CIFAR 1/128.

@@ -57,7 +57,7 @@ class MixMask(Mixer):
         self, images: Tensor, plan: Pairs, generator: torch.Generator | None = None
     ) -> tuple[Tensor, Composition]:
         self._check_size(*images.shape[-2:])
-        most = torch.tensor([float(int(self.share * self.grid**2))])
+        most = torch.tensor([float(int(round(self.share * self.grid**2, 6)))])
         (cells,) = block_masks(most, (self.grid, self.grid), generator, SMALLEST_BLOCK)
         rows, columns = (torch.arange(length) * self.grid // length for length in images.shape[-2:])
         owned = cells[rows][:, columns]  # (H, W), enlarged by nearest neighbour

@@ -80,6 +80,12 @@ def holder_of_backbone(model: Any) -> Any:
     return model
 
 
+def mixers_of(model: Mapping[str, Any]) -> list[Any]:
+    """Return the configs of a model's mixers: its own, and then those of its streams."""
+    own = [model.get('mixer'), *(settings.get('mixer') for settings in (model.get('streams') or {}).values())]
+    return [mixer for mixer in own if mixer]
+
+
 def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
     """Return the data preprocessors of a config, which normalise its images: the model's, then the config's own, which
     counts where the model has none."""

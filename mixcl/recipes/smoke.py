@@ -3,7 +3,7 @@
 from mmengine.config import Config, ConfigDict
 
 from mixcl.recipes.backbone import scale_sizes, views_in
-from mixcl.recipes.paths import kind_of
+from mixcl.recipes.paths import kind_of, mixers_of
 from mixcl.recipes.sections import patch_of
 from mixcl.weights import RANDOM
 
@@ -24,7 +24,8 @@ def shrink_to_smoke(cfg: Config, processes: int = 1) -> None:
     _shrink_model(cfg.model)
     patch, data = patch_of(cfg.model.backbone), cfg.data
     sizes = [data.size, *(view['size'] for view in views_in(cfg) if view.get('size'))]
-    cut = patch or (cfg.model.get('mixer') or {}).get('patch_size')  # the mixer's if the backbone has no patches
+    # A mixer's if the backbone has no patches.
+    cut = patch or next((mixer.patch_size for mixer in mixers_of(cfg.model) if mixer.get('patch_size')), None)
     size = PATCHES_PER_SIDE * cut if cut else data.size // (4 if min(sizes) > 128 else 2)
     scale_sizes(cfg, size / data.size, patch or 1)
     channels = cfg.model.backbone.get('in_channels', 3)
@@ -48,8 +49,8 @@ def _shrink_model(model: ConfigDict) -> None:
         model.neck.decoder_depth = min(DEPTH, model.neck.decoder_depth)
     if 'objective' not in model:  # an algorithm of mmpretrain, whose widths depend on each other
         return
-    for mixer in (model.get('mixer'), *(settings.get('mixer') for settings in (model.get('streams') or {}).values())):
-        if (mixer or {}).get('type') == 'RegionSwap':
+    for mixer in mixers_of(model):
+        if mixer.get('type') == 'RegionSwap':
             mixer.cell = 1  # its regions have at least 5 cells a side, and images are small
     if model.target.type == 'ShuffledEMA':
         model.target.groups = 2

@@ -13,6 +13,7 @@ from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.randomness import generator
+from mixcl.recipes.paths import mixers_of
 from mixcl.registry import MIXERS
 from mixcl.visualization.attention_maps import attention_layers, patch_shares, rollout, shares_by_source
 from mixcl.visualization.canvas import PALETTE, finished, heat, plain, show
@@ -77,10 +78,10 @@ def _mixtures(
     pictured: Pictured, backbone: nn.Module, inputs: Tensor, seen: Tensor
 ) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
     """Return mixtures as the model and as people see them, their composition and the sources shown; None if unknown."""
-    settings = (pictured.config.get('model') or {}).get('mixer')
-    if not settings:
+    mixers = mixers_of(pictured.config.get('model') or {})
+    if not mixers:
         return None
-    mixer = MIXERS.build(dict(settings))
+    mixer = MIXERS.build(dict(mixers[0]))
     try:
         mixer.follow(plain_patch_size(backbone))
         mixer.check(len(inputs), *inputs.shape[-2:])

@@ -68,6 +68,7 @@ STREAMS = [
     (hosts.moco_v3(MIXUP), dict(mixer=None), 'mixer is missing'),
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=OWN, mix2=OWN)), 'mixer has nothing to mix'),
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix=('view1', 'view1')))), 'is not understood; a mixed stream'),
+    (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(OWN, mixer='Mixup'))), "mixer='Mixup' must be a dict"),
     (hosts.moco_v3(MIXUP), dict(streams=dict(view1=dict(mixer=MIXUP))), 'is not understood; a mixed stream'),
     (hosts.moco_v3(PATCHMIX), dict(streams=dict(mix1=dict(mix=('view1', 'view2')))), 'mixes two views, but PatchMix'),
     (hosts.moco_v3(MIXUP | dict(pairing='same')), {}, 'mix1 pairs each image with itself'),

@@ -14,8 +14,8 @@ from mixcl.randomness import undisturbed_generators
 from mixcl.recipes.paths import innermost, kind_of
 from mixcl.registry import thawed
 
-LARGEST = 32
-"""Images of a trial step; more would take long."""
+SMALLEST, LARGEST = 4, 32
+"""Images of a trial step: half of them are mixed in some methods, and normalise two rows; more would take long."""
 
 
 def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: int = 64) -> ConfigDict:
@@ -38,7 +38,7 @@ def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) ->
 
 
 def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
-    """Let a fresh model of a pretraining config compute the losses of two images, or as few as it can, on the CPU.
+    """Let a fresh model of a pretraining config compute the losses of four images, or as few more as it can, on the CPU.
 
     To be called before processes join, since in their losses they wait for each other.
 
@@ -69,19 +69,19 @@ def _losses(model: Learner, cfg: Config, processes: int) -> None:
 
 
 def trial_batch(cfg: Config, model: Learner, processes: int) -> dict | None:
-    """Return a batch of two synthetic images, or of as few as the model takes; None if it takes only large batches."""
+    """Return a batch of four synthetic images, or of as few more as the model takes; None if that is many."""
     loader = cfg.train_dataloader
     views, most = loader.dataset.get('views', 'pillow'), loader.batch_size * processes
-    batch = synthetic_batch(cfg, model, min(2, most), views)
-    size = min(2, most) if most < 3 else _smallest(model, [crops[0] for crops in batch['inputs']], most)
+    batch = synthetic_batch(cfg, model, min(SMALLEST, most), views)
+    size = most if most <= SMALLEST else _smallest(model, [crops[0] for crops in batch['inputs']], most)
     if size is None:
         return None
-    return synthetic_batch(cfg, model, size, views) if size > 2 else batch
+    return synthetic_batch(cfg, model, size, views) if size > SMALLEST else batch
 
 
 def _smallest(model: Learner, crops: list[Tensor], most: int) -> int | None:
     """Return the smallest batch that a model takes, since some divide it into groups; None if it is large."""
-    for size in range(2, min(most, LARGEST) + 1):
+    for size in range(SMALLEST, min(most, LARGEST) + 1):
         with suppress(UserError):
             model.check_batch(crops, size, 1)
             return size

@@ -47,7 +47,7 @@ def test_settings_of_workers_do_not_matter() -> None:
 
 def test_groups_of_any_size_take_the_fewest_images(monkeypatch: pytest.MonkeyPatch) -> None:
     cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options={'batch': 96})
-    for groups, expected in ((12, [2, 12]), (48, [2])):  # 48 images would take long
+    for groups, expected in ((12, [4, 12]), (48, [4])):  # 48 images would take long
         model, made = build_model(cfg), []
 
         def check(crops: list, size: int, processes: int, groups: int = groups) -> None:
@@ -62,6 +62,16 @@ def test_groups_of_any_size_take_the_fewest_images(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(trial_step, 'synthetic_batch', noted)
         try_step(cfg, model, processes=1)
         assert made == expected
+
+
+def test_mixtures_of_halves_are_a_batch() -> None:
+    halves = {
+        'model.mixer': dict(type='Mixup', pairing='halves'),
+        'model.streams': dict(mix1=dict(mix='view1')),
+        'model.terms': [('view1', 'view2', 1.0), ('mix1', 'view2', 1.0)],
+    }
+    cfg = prepared(CONFIGS['mocov3/vit-xs4_digits'], cfg_options=halves)
+    try_step(cfg, build_model(cfg), processes=1)
 
 
 def test_several_processes_may_have_one_image_each() -> None:
