@@ -38,7 +38,7 @@ def synthetic_batch(cfg: Config, model: Learner, batch_size: int, views: str) ->
 
 
 def try_step(cfg: Config, model: nn.Module, processes: int) -> None:
-    """Let a fresh model of a pretraining config compute the losses of four images, or as few more as it can, on the CPU.
+    """Let a fresh model of a pretraining config compute the losses of four images, or a few more, on the CPU.
 
     To be called before processes join, since in their losses they wait for each other.
 
