@@ -20,7 +20,7 @@ FOLDERS = ('images', 'masks')
 
 
 class MaskedImages(SplitDataset):
-    """Images of which each has a mask; samples have ``img_path`` and ``mask_path``."""
+    """Images of which each has a mask; samples have ``img_path``, ``mask_path`` and ``num_classes``."""
 
     SPLITS: tuple[str, ...] = ('train', 'test')
 
@@ -44,7 +44,11 @@ class MaskedImages(SplitDataset):
         return pairs
 
     def load_data_list(self) -> list[dict]:
-        return [dict(img_path=str(image), mask_path=str(mask)) for image, mask in self._found(self.split)]
+        classes = len(self.metainfo['classes'])
+        return [
+            dict(img_path=str(image), mask_path=str(mask), num_classes=classes)
+            for image, mask in self._found(self.split)
+        ]
 
 
 @DATASETS.register_module()

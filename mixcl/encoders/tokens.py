@@ -43,7 +43,7 @@ def encoded(backbone: nn.Module, images: Tensor, **hidden: Tensor) -> Encoded:
     model: Any = getattr(backbone, 'model', backbone)
     if isinstance(backbone, (VisionTransformer, BEiTViT)):
         raw = _raw(backbone, images, **hidden)
-        tokens = _gridded(raw, images, backbone.num_extra_tokens)
+        tokens = _gridded(raw, images, [backbone.num_extra_tokens])
         return Encoded(pooled_output(backbone._format_output(raw, tokens.shape[1:3]), backbone), tokens)
     if hasattr(model, 'forward_features') and hasattr(model, 'forward_head'):  # timm
         found = model.forward_features(images)
@@ -51,11 +51,10 @@ def encoded(backbone: nn.Module, images: Tensor, **hidden: Tensor) -> Encoded:
     if isinstance(model, TorchvisionViT):
         outputs: list[Any] = []
         (raw,) = outputs_of([model.encoder], lambda: outputs.append(backbone(images)))
-        return Encoded(pooled_output(outputs[0], backbone), _gridded(raw, images, 1))
+        return Encoded(pooled_output(outputs[0], backbone), _gridded(raw, images, [1]))
     if isinstance(backbone, TorchvisionBackbone):
         outputs = []
-        parts = [part for name, part in model.named_children() if not _is_head(name, part)]
-        found = outputs_of(parts, lambda: outputs.append(backbone(images)))
+        found = outputs_of(_before_pooling(model), lambda: outputs.append(backbone(images)))
         last = [each for each in found if isinstance(each, Tensor) and each.dim() == 4][-1]
         return Encoded(pooled_output(outputs[0], backbone), last.permute(0, 2, 3, 1))
     last = last_output(backbone(images))
@@ -92,7 +91,7 @@ def cell_size_of(backbone: nn.Module) -> Grid:
 
 def grid_of_image(backbone: nn.Module, size: Grid) -> Grid:
     """Return the (rows, columns) of the tokens of images of a size, (height, width), found by encoding a black one."""
-    channels = next((kernel.shape[1] for kernel in backbone.parameters() if kernel.dim() == 4), 3)
+    channels = next((part.in_channels for part in backbone.modules() if isinstance(part, nn.Conv2d)), 3)
     with evaluating(backbone), undisturbed_generators():
         black = next(backbone.parameters()).new_zeros(1, channels, *size)
         return tuple(tokens_of(backbone, black).shape[1:3])  # type: ignore[return-value]
@@ -109,22 +108,29 @@ def _raw(backbone: Any, images: Tensor, **hidden: Tensor) -> Tensor:
         backbone.out_type = configured
 
 
-def _of_timm(model: Any, found: Tensor, images: Tensor) -> Tensor:
+def _of_timm(model: Any, found: Any, images: Tensor) -> Tensor:
+    if not isinstance(found, Tensor):
+        raise UserError(f'{type(model).__name__} of timm has several branches, and so no tokens: take another backbone')
     if found.dim() == 3:
-        return _gridded(found, images, getattr(model, 'num_prefix_tokens', 0))
+        extra = getattr(model, 'num_prefix_tokens', None)
+        return _gridded(found, images, [0, 1] if extra is None else [extra])
     is_last = getattr(model, 'output_fmt', '') == 'NHWC' or found.shape[1] != model.num_features
     return found if is_last else found.permute(0, 2, 3, 1)
 
 
-def _gridded(tokens: Tensor, images: Tensor, extra: int) -> Tensor:
-    """Return (B, h, w, C) of tokens (B, extra + h * w, C), whose grid has the proportions of the images."""
-    found = grid_of_tokens(tokens.shape[1], images.shape[-2:], [extra])
-    if found is None:
-        raise UserError(
-            f'{tokens.shape[1] - extra} tokens are no grid over images of {tuple(images.shape[-2:])} pixels'
-        )
-    return tokens[:, extra:].unflatten(1, found[1])
+def _gridded(tokens: Tensor, images: Tensor, extra: list[int]) -> Tensor:
+    """Return (B, h, w, C) of tokens (B, n + h * w, C), n of ``extra``; the grid has the proportions of the images."""
+    number, grid = grid_of_tokens(tokens.shape[1], images.shape[-2:], extra) or (0, None)
+    if grid is None or tokens.shape[1] == 1 < len(extra):  # a class token alone
+        raise UserError(f'{tokens.shape[1]} tokens are no grid over images of {tuple(images.shape[-2:])} pixels')
+    return tokens[:, number:].unflatten(1, grid)
 
 
-def _is_head(name: str, part: nn.Module) -> bool:
-    return name in CLASSIFIERS or isinstance(part, nn.AdaptiveAvgPool2d)
+def _before_pooling(model: nn.Module) -> list[nn.Module]:
+    """Return the parts of a convolutional network of torchvision, up to where it averages its last map."""
+    parts: list[nn.Module] = []
+    for name, part in model.named_children():
+        if name in CLASSIFIERS or isinstance(part, nn.AdaptiveAvgPool2d):
+            break
+        parts += part if isinstance(part, nn.ModuleList) else [part]  # lists are never called
+    return parts

@@ -20,6 +20,6 @@ def koleo(features: Tensor) -> Tensor:
         directions = normalize(features.float(), dim=1, eps=SMALLEST)
         with torch.no_grad():
             cosines = directions @ directions.T
-            nearest = cosines.fill_diagonal_(-1).argmax(dim=1)
+            nearest = cosines.fill_diagonal_(-2).argmax(dim=1)  # -1 would be as near as an opposite row
         distances = (directions - directions[nearest] + SMALLEST).norm(dim=1)
         return -(distances + SMALLEST).log().mean()

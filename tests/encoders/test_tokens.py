@@ -19,8 +19,13 @@ TIMM |= dict(
     resnet=by_name('resnet10t'),
     naflex=by_name('naflexvit_base_patch16_gap', depth=2, embed_dim=16, num_heads=2),
 )
-LAST = dict(resnet18='layer4', convnext_tiny='features', swin_t='permute', vit_b_32='encoder', densenet121='relu')
+LAST = dict(
+    resnet18='layer4', convnext_tiny='features', swin_t='permute', vit_b_32='encoder', densenet121='relu',
+    inception_v3='Mixed_7c', maxvit_t='blocks.3',
+)  # fmt: skip
 """Nodes of torchvision's feature extractor."""
+SIZES = dict(inception_v3=96, maxvit_t=224)
+"""Sides of images of those that take none of 64 pixels."""
 
 
 @pytest.mark.parametrize('name', TIMM)
@@ -38,7 +43,7 @@ def test_tokens_are_timms_intermediates(name: str) -> None:
 @pytest.mark.parametrize('name', LAST)
 def test_tokens_are_those_of_torchvisions_extractor(name: str) -> None:
     backbone = MODELS.build(dict(type='TorchvisionBackbone', name=name, img_size=64)).eval()
-    batch = images(64, 2)
+    batch = images(SIZES.get(name, 64), 2)
     expected = create_feature_extractor(backbone.model, {LAST[name]: 'last'})(batch)['last']
     if expected.dim() == 3:
         expected = expected[:, 1:].mT.unflatten(2, (2, 2))
@@ -70,6 +75,27 @@ def test_maps_are_tokens_and_cells_have_a_size() -> None:
     torch.testing.assert_close(tokens_of(resnet, batch), resnet(batch)[-1].permute(0, 2, 3, 1))
     sizes = [cell_size_of(module) for module in (resnet, *map(MODELS.build, (VIT, TIMM['swin'], TIMM['dinov3'])))]
     assert sizes == [(32, 32), (4, 4), (8, 8), (16, 16)]
+
+
+@pytest.mark.parametrize(
+    ('name', 'extra', 'cell'),
+    [('volo_d1_224', 1, 16), ('tnt_s_patch16_224', 1, 16), ('naflexvit_base_patch16_gap', 4, 16)],
+)
+def test_models_of_timm_that_tell_little_have_tokens(name: str, extra: int, cell: int) -> None:
+    backbone = MODELS.build(by_name(name)).eval()
+    size = backbone.model.default_cfg['input_size'][-1]
+    assert cell_size_of(backbone) == (cell, cell)
+    with torch.no_grad():
+        batch = images(size, 1)
+        expected = backbone.model.forward_features(batch)[:, extra:].unflatten(1, (size // cell,) * 2)
+        torch.testing.assert_close(tokens_of(backbone, batch), expected)
+
+
+@pytest.mark.parametrize('name', ['pit_ti_224', 'crossvit_9_240'])
+def test_class_tokens_alone_and_branches_are_refused(name: str) -> None:
+    backbone = MODELS.build(by_name(name)).eval()
+    with pytest.raises(UserError, match=r'are no grid over images|of timm has several branches'):
+        tokens_of(backbone, images(backbone.model.default_cfg['input_size'][-1], 1))
 
 
 def test_a_backbone_of_vectors_is_refused() -> None:

@@ -146,7 +146,10 @@ def test_voc_and_a_folder_are_read_as_they_lie(tmp_path: Path) -> None:
     assert [len(MaskedFolder(str(root), split=split)) for split in ('train', 'test')] == [5, 5]
     Image.new('L', (3, 3)).save(root / 'small.png')
     with pytest.raises(UserError, match='a mask has the size of its image'):
-        LoadMask()(dict(img=np.zeros((4, 4, 3)), img_path='a.jpg', mask_path=root / 'small.png'))
+        LoadMask()(dict(img=np.zeros((4, 4, 3)), img_path='a.jpg', mask_path=root / 'small.png', num_classes=2))
+    Image.new('L', (3, 3), 2).save(root / 'small.png')
+    with pytest.raises(UserError, match='has the grey level 2, but there are 2 classes'):
+        LoadMask()(dict(img=np.zeros((3, 3, 3)), img_path='a.jpg', mask_path=root / 'small.png', num_classes=2))
     for path in root.glob('masks/*/*.png'):
         Image.fromarray(np.where(mask_of(path) > 0, 255, 0).astype(np.uint8)).save(path)
     with pytest.raises(UserError, match=r'have the grey level.s. 0, .* write classes as 0, 1, 2'):

@@ -1,5 +1,7 @@
 """KoLeo against a loop, and as a setting of a stream."""
 
+import math
+
 import hosts
 import pytest
 import torch
@@ -29,6 +31,8 @@ def test_values_and_gradients_are_those_of_a_loop() -> None:
     torch.testing.assert_close(torch.autograd.grad(koleo(features), features)[0], slopes, rtol=1e-4, atol=1e-5)
     with torch.autocast('cpu', torch.bfloat16):
         assert torch.equal(koleo(features), koleo(features.float()))
+    opposite = torch.tensor([[1.0, -2.0, 3.0], [-2.0, 4.0, -6.0]])
+    assert koleo(opposite).item() == pytest.approx(-math.log(2))
     same = torch.ones(3, 4, requires_grad=True)
     koleo(same).backward()
     assert same.grad.isfinite().all()

@@ -34,7 +34,7 @@ def mask_of(path: str | Path) -> np.ndarray:
 
 @TRANSFORMS.register_module()
 class LoadMask(BaseTransform):
-    """Transform that reads the mask of an image: ``mask_path`` to ``gt_classes`` (H, W) uint8."""
+    """Transform that reads the mask of an image: ``mask_path`` to ``gt_classes`` (H, W) uint8, of ``num_classes``."""
 
     def transform(self, results: dict) -> dict:
         mask = mask_of(results['mask_path'])
@@ -42,6 +42,11 @@ class LoadMask(BaseTransform):
             raise UserError(
                 f'{results["mask_path"]} has {mask.shape} pixels, but {results["img_path"]} (upright, as its EXIF tag '
                 f'says) has {results["img"].shape[:2]}; a mask has the size of its image'
+            )
+        if len(wrong := np.unique(mask[(mask >= results['num_classes']) & (mask != NO_CLASS)])):
+            raise UserError(
+                f'{results["mask_path"]} has the grey level {wrong[0]}, but there are {results["num_classes"]} '
+                f'classes, from 0 on; write {NO_CLASS} where there is none'
             )
         return {**results, 'gt_classes': mask}
 
