@@ -82,12 +82,8 @@ def embed(
     encoder.to(device or ('cuda' if torch.cuda.is_available() else 'cpu'))
     batches = _batches(encoder.preprocess, items, batch_size, readable)
     shown = progress(batches, f'features of {len(items)} images', -(-len(items) // batch_size))
-
-    def step(batch: dict) -> dict[str, Tensor]:
-        inputs = encoder.data_preprocessor(batch, False)['inputs']
-        return dict(rows=(encoder.tokens(inputs) if tokens else encoder(inputs)).float().cpu())
-
-    parts = encode_all(encoder, shown, step)
+    wanted, prepare = encoder.tokens if tokens else encoder, encoder.data_preprocessor
+    parts = encode_all(encoder, shown, lambda batch: dict(rows=wanted(prepare(batch, False)['inputs']).float().cpu()))
     if items and not readable:
         raise UserError(f'none of the {len(items)} images can be read, the first is {items[0]}')
     found = torch.cat(parts['rows']) if parts else torch.zeros(0, 0)

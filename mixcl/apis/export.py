@@ -12,6 +12,7 @@ from mmengine.config import Config
 from torch import Tensor
 
 from mixcl.apis.arguments import named
+from mixcl.encoders.widths import image_channels
 from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_results, table
 from mixcl.files import folder_written_whole
@@ -112,7 +113,7 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     fixed = fixed or getattr(model, 'image_size', None)  # torchvision's
     size = fixed or (crop if steps else cfg.get('model') and image_size(cfg)) or crop
     height, width = (size, size) if isinstance(size, int) else size
-    channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
+    channels = image_channels(backbone)
     way = next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic')
     normalised: Mapping = next(iter(preprocessors_of(cfg)), {})
     mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))

@@ -106,7 +106,7 @@ def reading(runner: Runner, model: BaseModel) -> Reading:
     chosen = torch.randperm(len(views), generator=generator('learnt', runner.seed))[:IMAGES].tolist()
     plain = KeyedDataset({**innermost(cfg.train_dataloader.dataset), 'pipeline': image_pipeline(cfg)})
     features = Gallery(plain, chosen, None, ()).features(model, side)
-    view, *_ = features_of_views(model, views, chosen, side, runner.seed)
+    view = features_of_views(model, views, chosen, 1, side, runner.seed)[:, 0]
     nearest = (normalize(features, dim=1) @ normalize(view, dim=1).T).argmax(dim=1)
     found = 100 * (nearest == torch.arange(len(chosen))).float().mean()
     rank, spread = effective_rank(features).item(), uniformity(features).item()

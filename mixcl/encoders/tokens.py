@@ -13,7 +13,7 @@ from mixcl.backbones.patch_size import plain_patch_size
 from mixcl.backbones.position_grids import Grid, grid_of_tokens
 from mixcl.backbones.torchvision_backbone import CLASSIFIERS
 from mixcl.encoders.outputs import last_output, outputs_of, pooled_output
-from mixcl.encoders.widths import SIZES, evaluating, own_sizes
+from mixcl.encoders.widths import SIZES, evaluating, image_channels, own_sizes
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
 from mixcl.randomness import undisturbed_generators
@@ -91,9 +91,8 @@ def cell_size_of(backbone: nn.Module) -> Grid:
 
 def grid_of_image(backbone: nn.Module, size: Grid) -> Grid:
     """Return the (rows, columns) of the tokens of images of a size, (height, width), found by encoding a black one."""
-    channels = next((part.in_channels for part in backbone.modules() if isinstance(part, nn.Conv2d)), 3)
     with evaluating(backbone), undisturbed_generators():
-        black = next(backbone.parameters()).new_zeros(1, channels, *size)
+        black = next(backbone.parameters()).new_zeros(1, image_channels(backbone), *size)
         return tuple(tokens_of(backbone, black).shape[1:3])  # type: ignore[return-value]
 
 

@@ -63,6 +63,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
+def image_channels(backbone: nn.Module) -> int:
+    """Return the channels of the images that a backbone takes, those of its first convolution; 3 if it has none."""
+    return next((part.in_channels for part in backbone.modules() if isinstance(part, nn.Conv2d)), 3)
+
+
 def own_sizes(backbone: Any) -> list[int | Sequence[int]]:
     model = getattr(backbone, 'model', backbone)
     told = (getattr(model, 'default_cfg', None) or {}).get('input_size') or ()  # timm's, (channels, height, width)

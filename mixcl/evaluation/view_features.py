@@ -15,9 +15,6 @@ from mixcl.evaluation.features import encode_all
 from mixcl.feature_statistics import lidar
 from mixcl.randomness import generator, undisturbed_generators
 
-LIDAR = (1000, 50)
-"""Images and views of each that LiDAR takes by default, as its authors do."""
-
 
 def collate_views(samples: Sequence[dict]) -> dict:
     """Collate the views alone."""
@@ -27,25 +24,6 @@ def collate_views(samples: Sequence[dict]) -> dict:
 
 
 def features_of_views(
-    model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
-) -> list[Tensor]:
-    """Compute (N, C) float32 features, on the CPU, of the first two crops that training makes of some images.
-
-    The features are by an encoder or a side of a learner; the crops are those of the seed's first epoch.
-    """
-    keys: Any = [SampleKey(seed, 0, index) for index in indices]
-    loader = DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views)
-
-    def step(batch: dict) -> dict[str, Tensor]:
-        crops = enumerate(model.data_preprocessor(batch, True)['inputs'][:2])
-        if len(batch['inputs']) < 2:
-            raise UserError('the figure compares two views of an image, but this training makes one')
-        return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
-
-    return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
-
-
-def drawn_views(
     model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], views: int, side: str, seed: int, workers: int = 0
 ) -> Tensor:
     """Compute (n, views, C) float32 features, on the CPU, of as many views of some images, by one encoder.
@@ -56,7 +34,7 @@ def drawn_views(
 
     def step(batch: dict) -> dict[str, Tensor]:
         inputs = model.data_preprocessor(batch, True)['inputs']
-        crops = inputs if isinstance(inputs, list) else [inputs]
+        crops = inputs[:views] if isinstance(inputs, list) else [inputs]
         alike = [crop for crop in crops if crop.shape == crops[0].shape]
         return {str(number): model.extract_features(crop, encoder=side) for number, crop in enumerate(alike)}
 
@@ -72,8 +50,8 @@ def lidar_of(
     model: BaseModel,
     dataset: KeyedDataset,
     side: str,
-    images: int = LIDAR[0],
-    views: int = LIDAR[1],
+    images: int,
+    views: int,
     seed: int = 0,
     workers: int = 0,
     group: distributed.ProcessGroup | None = None,
@@ -94,7 +72,7 @@ def lidar_of(
         raise UserError(f'LiDAR needs two images and two views or more, not {len(chosen)} and {views}')
     rank, world = get_dist_info()
     with undisturbed_generators():
-        own = drawn_views(model, dataset, chosen[rank::world], views, side, seed, workers)
+        own = features_of_views(model, dataset, chosen[rank::world], views, side, seed, workers)
     parts = [own] * world
     if world > 1:
         distributed.all_gather_object(parts, own, group=group)

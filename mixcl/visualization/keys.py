@@ -46,8 +46,7 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
         num_images: number of images to compare with each other, drawn at random; all if there are fewer.
 
     Raises:
-        UserError: if it makes no two views of one size, the images have no labels, no class has two images, or all
-            images are of one class.
+        UserError: if the images have no labels, no class has two images, or all images are of one class.
     """
     cfg = pictured.training
     if pictured.source:
@@ -66,7 +65,9 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     stages = {'before training': replace(pictured, subject=None)}
     stages |= {} if pictured.subject is None else {f'after, {pictured.side} encoder': pictured}
     values_by_stage = {
-        stage: closeness(*features_of_views(model.model, dataset, chosen.tolist(), 'online', pictured.seed))
+        stage: closeness(
+            *features_of_views(model.model, dataset, chosen.tolist(), 2, 'online', pictured.seed).unbind(1)
+        )
         for stage, model in stages.items()
     }
     figure = Figure(figsize=(11, 1.55 * QUERIES + 3), layout='constrained')

@@ -71,7 +71,7 @@ class Exported:
         if model is None:
             extra = self.backbone.num_extra_tokens if isinstance(self.backbone, VisionTransformer) else None
         else:
-            extra = getattr(model, 'num_prefix_tokens', 0) if last.dim() == 3 else None
+            extra = last.shape[1] - grid[0] * grid[1] if last.dim() == 3 else None
         if extra is not None:
             return f'tokens = {output}[:, {extra}:].unflatten(1, {grid})'
         is_last = model is not None and last.shape[1:3] == grid
