@@ -169,7 +169,7 @@ def read_own_masks(spec: str, protocol: str, pretraining: Config | None, data_ro
     counts = build(DATASETS, dict(type='MaskedFolder', data_root=folder, lazy_init=True)).survey()
     facts.data.images.update(data_root=folder, classes=counts.classes)
     facts.evaluated.classes, facts.labelled = counts.classes, counts.train
-    facts.counts = f'{counts.train} to learn from, {counts.test} to test on ({counts.digest})'
+    facts.counts = f'{counts.classes} classes, {counts.train} to learn from, {counts.test} to test on ({counts.digest})'
     facts.data.size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=facts.data.size)
     return facts
 
