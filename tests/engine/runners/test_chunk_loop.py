@@ -112,5 +112,5 @@ def test_runs_read_only_as_many_images_as_they_have_batches(tmp_path: Path, monk
     combined: Callable = SampledPatchPair.combined
     monkeypatch.setattr(SampledPatchPair, 'combined', lambda self, *found: calls.append(1) or combined(self, *found))
     run(tmp_path, train_cfg__max_epochs=1)
-    checked_at_the_start = 5  # three of them synthetic images
+    checked_at_the_start = 7  # five of them synthetic images
     assert len(calls) == checked_at_the_start + STEPS_PER_EPOCH * BATCH_SIZE
