@@ -1,6 +1,6 @@
 # Is Muon better than AdamW for small vision transformers? PatchMix and MoCo v3 on digits, at equal steps:
 #     mixcl compare examples/compare_muon.py --out work_dirs/muon
-# About half an hour of a core. Rates and decays are AdamW's; half and twice the rate are Muon's chance.
+# About two and a half hours of a core. Rates and decays are AdamW's; half and twice the rate are Muon's chance.
 _MUON = {'optimizer.type': 'Muon'}
 
 data = 'digits'
