@@ -71,8 +71,10 @@ def lidar_of(
     if len(chosen) < 2 or views < 2:
         raise UserError(f'LiDAR needs two images and two views or more, not {len(chosen)} and {views}')
     rank, world = get_dist_info()
-    with undisturbed_generators():
-        own = features_of_views(model, dataset, chosen[rank::world], views, side, seed, workers)
+    own, mine = torch.empty(0), chosen[rank::world]  # none if there are more processes than images
+    if mine:
+        with undisturbed_generators():
+            own = features_of_views(model, dataset, mine, views, side, seed, workers)
     parts = [own] * world
     if world > 1:
         distributed.all_gather_object(parts, own, group=group)

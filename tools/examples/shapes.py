@@ -24,25 +24,42 @@ def outline(kind: str, centre: np.ndarray, radius: float) -> np.ndarray:
 
 
 def draw(
-    generator: np.random.Generator, height: int, width: int, any_colour: bool = False
+    generator: np.random.Generator, height: int, width: int, striped: bool = False
 ) -> tuple[np.ndarray, list[tuple[int, np.ndarray]]]:
     """Draw an image (H, W, 3) uint8 of one to three shapes side by side; return it with their classes and outlines.
 
-    Each class has its colour on black; with ``any_colour``, shapes and background have any, so that none tells a class.
+    Each class has its colour on black; with ``striped``, all is grey, and each class has its stripes.
     """
-    image = generator.integers(0, 60, (height, width, 3), dtype=np.uint8)
-    if any_colour:
-        image += generator.integers(0, 196, 3, dtype=np.uint8)
+    image = generator.integers(0, 128 if striped else 60, (height, width, 3), dtype=np.uint8)
+    if striped:
+        image = 64 + image[..., :1].repeat(3, axis=2)
     shapes = []
     cells = [(x, y) for x in (0.27, 0.73) for y in (0.27, 0.73)]
     for cell in generator.permutation(len(cells))[: generator.integers(1, 4)]:
         label = int(generator.integers(len(CLASSES)))
         centre = np.array(cells[cell]) * (width, height)
-        corners = outline(CLASSES[label], centre, generator.uniform(0.14, 0.2) * min(height, width))
-        colour = generator.integers(0, 256, 3).tolist() if any_colour else COLOURS[label]
-        cv2.fillPoly(image, [corners.round().astype(np.int32)], colour)
+        radius = generator.uniform(*((0.2, 0.23) if striped else (0.14, 0.2))) * min(height, width)
+        corners = outline(CLASSES[label], centre, radius)
+        if striped:
+            inside = filled(corners, 1, (height, width)) == 1
+            image[inside] = stripes(generator, label, height, width)[inside, None]
+        else:
+            cv2.fillPoly(image, [corners.round().astype(np.int32)], COLOURS[label])
         shapes.append((label, corners))
     return image, shapes
+
+
+def filled(corners: np.ndarray, value: int, size: tuple[int, int]) -> np.ndarray:
+    """Return (H, W) uint8, ``value`` within the corners and 0 elsewhere."""
+    return cv2.fillPoly(np.zeros(size, dtype=np.uint8), [corners.round().astype(np.int32)], value)
+
+
+def stripes(generator: np.random.Generator, label: int, height: int, width: int) -> np.ndarray:
+    """Return (H, W) uint8: stripes upright, level or aslant by class, within 15 degrees; width and contrast vary."""
+    angle = np.radians((0, 90, generator.choice((-45, 45)))[label] + generator.uniform(-15, 15))
+    y, x = np.mgrid[:height, :width]
+    waves = (x * np.cos(angle) + y * np.sin(angle)) / generator.uniform(5, 9) + generator.uniform()
+    return (128 + generator.uniform(60, 127) * np.sin(2 * np.pi * waves)).astype(np.uint8)
 
 
 def annotation(corners: np.ndarray, label: int, height: int, width: int, form: str) -> dict:
@@ -111,10 +128,9 @@ def write_masks(folder: str | Path, num_images: int = 24, seed: int = 0, side: i
     for part in ('images', 'masks'):
         (folder / part).mkdir(parents=True, exist_ok=True)
     for number in range(num_images):
-        pixels, shapes = draw(generator, side, side, any_colour=True)
-        mask = np.zeros((side, side), dtype=np.uint8)
-        for label, corners in shapes:
-            cv2.fillPoly(mask, [corners.round().astype(np.int32)], label + 1)
+        pixels, shapes = draw(generator, side, side, striped=True)
+        masks = [filled(corners, label + 1, (side, side)) for label, corners in shapes]
+        mask = np.maximum.reduce(masks)
         for part, values in dict(images=pixels, masks=mask).items():
             cv2.imwrite(str(folder / part / f'{number:05}.png'), values)
     return folder
@@ -125,7 +141,7 @@ def main() -> None:
     parser.add_argument('folder')
     parser.add_argument('--images', type=int, default=24)
     parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--masks', action='store_true', help='images/ and masks/ for segmentation, in any colours')
+    parser.add_argument('--masks', action='store_true', help='images/ and masks/ for segmentation, grey and striped')
     arguments = parser.parse_args()
     write = write_masks if arguments.masks else write_shapes
     print(f'written: {write(arguments.folder, arguments.images, arguments.seed)}')

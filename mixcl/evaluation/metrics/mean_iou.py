@@ -1,6 +1,7 @@
 """Mean intersection over union of a segmentation."""
 
 from collections.abc import Sequence
+from statistics import mean
 
 import torch
 from mmengine.evaluator import BaseMetric
@@ -14,8 +15,8 @@ from mixcl.registry import METRICS
 class MeanIoU(BaseMetric):
     """Mean over classes of intersection over union, counted over the pixels of all images together, in percent.
 
-    Names: ``segment/miou``, ``pixel_accuracy``, and ``iou_{class}`` of each class. Pixels without a class (255) do not
-    count, nor does in the mean a class that no pixel has or is given.
+    Names: ``segment/miou``, ``pixel_accuracy``, and ``iou_{class}`` of each class that a pixel has or is given; others
+    do not count, nor do pixels without a class (255).
 
     Source: Everingham et al., The PASCAL Visual Object Classes challenge, 2010, section 4.3.
     """
@@ -34,10 +35,11 @@ class MeanIoU(BaseMetric):
         counts = torch.stack(results).sum(dim=0).double()
         right = counts.diag()
         union = counts.sum(dim=0) + counts.sum(dim=1) - right
-        shares = 100 * right / union  # NaN of a class that does not occur
         names = [f'iou_{name}' for name in self.dataset_meta['classes']]
-        overall = dict(miou=shares.nanmean().item(), pixel_accuracy=(100 * right.sum() / counts.sum()).item())
-        return overall | dict(zip(names, shares.tolist(), strict=True))
+        occurring = zip(names, right.tolist(), union.tolist(), strict=True)
+        shares = {name: 100 * shared / whole for name, shared, whole in occurring if whole}
+        overall = dict(miou=mean(shares.values()), pixel_accuracy=(100 * right.sum() / counts.sum()).item())
+        return overall | shares
 
 
 def confusion(true: Tensor, given: Tensor, classes: int) -> Tensor:
