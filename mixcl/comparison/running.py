@@ -121,14 +121,15 @@ class Job:
         """Take the measures of a checkpoint, of a random network, or of pixels."""
         answers: Answers = {}
         accuracies: dict[str, float] = {}
-        subject = read_subject(checkpoint, str(self.state.folder / NETWORK) if checkpoint == RANDOM else None)
+        config = str(self.state.folder / NETWORK) if checkpoint == RANDOM else None
+        subject = read_subject(checkpoint, config)
         for data, measures in self.table.by_data.items():
             answers |= self._answers(data, measures, subject)
             others = {protocol_of(name): name for name in measures if protocol_of(name) not in (*MEASURES, TUNED)}
-            if others and checkpoint != RANDOM:
+            if others and (self.run is not None or self.name == RANDOM):
                 found = evaluate(
-                    checkpoint, data, [*others], encoder=subject.side(), work_dir=str(self.folder / 'evaluation'),
-                    data_root=self.table.data_root or (),
+                    checkpoint, data, [*others], config=config, encoder=subject.side(),
+                    work_dir=str(self.folder / 'evaluation'), data_root=self.table.data_root or (),
                 )  # fmt: skip
                 if found.failures:
                     raise UserError('; '.join(found.failures))

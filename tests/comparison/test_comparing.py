@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from evaluation.segmented import masked_folder
 from tools.command import run, start
 
 from mixcl.comparison.lengths import with_lengths
@@ -54,6 +55,17 @@ def test_a_comparison_from_its_runs_to_its_page(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob('results/*.json')} == before, 'nothing is left'
     longer = run('-m', 'mixcl', 'compare', *CONFIGS, '--out', tmp_path, *QUICK[:-4], '--epochs', 3, '--seeds', 1)
     assert longer.returncode == 1 and 'holds a run of other settings (epochs was 2' in longer.stdout, longer.stderr
+
+
+@pytest.mark.long
+def test_a_measure_that_trains_is_taken_of_runs_and_of_the_random_network(tmp_path: Path) -> None:
+    measure = f'segment@folder:{masked_folder(tmp_path / "masked")}'
+    chosen = ('--measures', measure, '--named', measure, '--baselines', 'random', 'pixels', *QUICK[-4:])
+    words = ('-m', 'mixcl', 'compare', CONFIGS[0], '--out', tmp_path / 'out', *chosen, '--seeds', 1)
+    done = run(*words, timeout=600)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / 'out/compare.json').read_text())['accuracies']
+    assert {one['name'] for one in found if one[measure] is not None} == {'random', CONFIGS[0]}
 
 
 def test_time_is_not_shared_by_processes(tmp_path: Path) -> None:
