@@ -122,14 +122,15 @@ class Job:
         answers: Answers = {}
         accuracies: dict[str, float] = {}
         config = str(self.state.folder / NETWORK) if checkpoint == RANDOM else None
+        folder = self.state.folder / RANDOM if self.run is None else self.folder  # runs/ has runs alone
         subject = read_subject(checkpoint, config)
         for data, measures in self.table.by_data.items():
             answers |= self._answers(data, measures, subject)
             others = {protocol_of(name): name for name in measures if protocol_of(name) not in (*MEASURES, TUNED)}
-            if others and (self.run is not None or self.name == RANDOM):
+            if others and self.table.labelled and (self.run is not None or self.name == RANDOM):
                 found = evaluate(
                     checkpoint, data, [*others], config=config, encoder=subject.side(),
-                    work_dir=str(self.folder / 'evaluation'), data_root=self.table.data_root or (),
+                    work_dir=str(folder / 'evaluation'), data_root=self.table.data_root or (),
                 )  # fmt: skip
                 if found.failures:
                     raise UserError('; '.join(found.failures))

@@ -41,17 +41,17 @@ def draw(
         radius = generator.uniform(*((0.2, 0.23) if striped else (0.14, 0.2))) * min(height, width)
         corners = outline(CLASSES[label], centre, radius)
         if striped:
-            inside = filled(corners, 1, (height, width)) == 1
+            inside = fill(np.zeros((height, width), dtype=np.uint8), corners, 1) == 1
             image[inside] = stripes(generator, label, height, width)[inside, None]
         else:
-            cv2.fillPoly(image, [corners.round().astype(np.int32)], COLOURS[label])
+            fill(image, corners, COLOURS[label])
         shapes.append((label, corners))
     return image, shapes
 
 
-def filled(corners: np.ndarray, value: int, size: tuple[int, int]) -> np.ndarray:
-    """Return (H, W) uint8, ``value`` within the corners and 0 elsewhere."""
-    return cv2.fillPoly(np.zeros(size, dtype=np.uint8), [corners.round().astype(np.int32)], value)
+def fill(image: np.ndarray, corners: np.ndarray, value: int | tuple[int, int, int]) -> np.ndarray:
+    """Give the pixels of an image, or a mask, within the corners a value; return it."""
+    return cv2.fillPoly(image, [corners.round().astype(np.int32)], value)
 
 
 def stripes(generator: np.random.Generator, label: int, height: int, width: int) -> np.ndarray:
@@ -129,8 +129,9 @@ def write_masks(folder: str | Path, num_images: int = 24, seed: int = 0, side: i
         (folder / part).mkdir(parents=True, exist_ok=True)
     for number in range(num_images):
         pixels, shapes = draw(generator, side, side, striped=True)
-        masks = [filled(corners, label + 1, (side, side)) for label, corners in shapes]
-        mask = np.maximum.reduce(masks)
+        mask = np.zeros((side, side), dtype=np.uint8)
+        for label, corners in shapes:  # in the order of drawing, since two may touch
+            fill(mask, corners, label + 1)
         for part, values in dict(images=pixels, masks=mask).items():
             cv2.imwrite(str(folder / part / f'{number:05}.png'), values)
     return folder

@@ -1,13 +1,13 @@
 """Mean intersection over union of a segmentation."""
 
 from collections.abc import Sequence
-from statistics import mean
 
 import torch
 from mmengine.evaluator import BaseMetric
 from torch import Tensor
 
 from mixcl.datasets.transforms.masks import NO_CLASS
+from mixcl.errors import UserError
 from mixcl.registry import METRICS
 
 
@@ -15,8 +15,11 @@ from mixcl.registry import METRICS
 class MeanIoU(BaseMetric):
     """Mean over classes of intersection over union, counted over the pixels of all images together, in percent.
 
-    Names: ``segment/miou``, ``pixel_accuracy``, and ``iou_{class}`` of each class that a pixel has or is given; others
-    do not count, nor do pixels without a class (255).
+    Names: ``segment/miou``, ``pixel_accuracy``, and ``iou_{class}`` of each class that occurs. Pixels without a class
+    (255) do not count, nor does in the mean a class that no pixel has or is given.
+
+    Raises:
+        UserError: if no pixel has a class.
 
     Source: Everingham et al., The PASCAL Visual Object Classes challenge, 2010, section 4.3.
     """
@@ -33,13 +36,13 @@ class MeanIoU(BaseMetric):
 
     def compute_metrics(self, results: list[Tensor]) -> dict[str, float]:
         counts = torch.stack(results).sum(dim=0).double()
-        right = counts.diag()
-        union = counts.sum(dim=0) + counts.sum(dim=1) - right
-        names = [f'iou_{name}' for name in self.dataset_meta['classes']]
-        occurring = zip(names, right.tolist(), union.tolist(), strict=True)
-        shares = {name: 100 * shared / whole for name, shared, whole in occurring if whole}
-        overall = dict(miou=mean(shares.values()), pixel_accuracy=(100 * right.sum() / counts.sum()).item())
-        return overall | shares
+        if not counts.any():
+            raise UserError(f'no pixel of the test images has a class (all masks are {NO_CLASS}): give other masks')
+        right, true = counts.diag(), counts.sum(dim=1)
+        shares = 100 * right / (counts.sum(dim=0) + true - right)  # NaN of a class that no pixel has or is given
+        overall = dict(miou=shares.nanmean().item(), pixel_accuracy=(100 * right.sum() / counts.sum()).item())
+        listed = zip(self.dataset_meta['classes'], shares.tolist(), true.tolist(), strict=True)
+        return overall | {f'iou_{name}': share for name, share, pixels in listed if pixels}
 
 
 def confusion(true: Tensor, given: Tensor, classes: int) -> Tensor:
