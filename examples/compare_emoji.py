@@ -16,6 +16,7 @@ _TERMS = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)
 _THIRD = {f'model.streams.{view}.keep': 1 / 3 for view in ('view1', 'view2')}
 
 data = 'emoji'
+equal = 'epochs'
 epochs = 49  # of 16 steps
 batch_size = 128
 runs = dict(

@@ -63,7 +63,10 @@ def compare(
         raise UserError("equal='time' measures seconds, which runs at the same time would change: leave out `jobs`")
     check_writable(folder, '`out`')
     state = State(folder, said.results)
-    table = with_lengths(said, state)
+    is_settled = said.equal == 'epochs' and not said.choices
+    # Where all is stored there is only a page to write, which needs no images.
+    is_done = is_settled and all(job.result() for job in jobs_of(said, state))
+    table = said if is_done else with_lengths(said, state)
     if table.choices:
         chosen = with_choices(table, folder, partial(_perform, jobs=jobs))
         winners = {name: replace(run, options=chosen.runs[name].options) for name, run in said.runs.items()}

@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tools.command import ROOT
 
+from mixcl import compare
 from mixcl.comparison.page import comparison_of
 from mixcl.comparison.state import State
 from mixcl.comparison.table import Table, read_table
@@ -57,6 +59,11 @@ def test_published_numbers_come_out_to_the_last_digit(rows: dict[str, list[list[
     assert cells['aps', 'mocov3_patch2'].endswith('+1.7 [-5.3, +8.7] not told apart')
     isomap = state.read('isomap', 0, dict(choice=dict(neighbours=10, components=5)))
     assert round(isomap.accuracy('few_labels'), 1) == 83.3
+
+
+def test_a_stored_table_is_printed_without_its_images(tmp_path: Path) -> None:
+    done = compare(ROOT / 'examples/compare_segment.py', tmp_path / 'out')
+    assert not list((tmp_path / 'out/runs').iterdir()) and '| patches | patchmix | +13.9 [+6.5, +21.3]' in done.text
 
 
 @pytest.mark.parametrize(('page', 'begin'), [('README.md', '\n## Results'), ('docs/results.md', '\n## ')])
