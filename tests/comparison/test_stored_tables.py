@@ -48,7 +48,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]]
 
 def rows_of(table: Table, state: State) -> list[list[str]]:
     comparison = comparison_of(table, state, {})
-    seeds = dict.fromkeys(table.baselines, 1) | {name: run.seeds or 3 for name, run in table.runs.items()}
+    seeds = dict.fromkeys(table.baselines, 1) | {name: run.seeds or table.seeds for name, run in table.runs.items()}
     assert {name: len(results) for name, results in comparison.found.items()} == seeds, 'nothing is left to train'
     return [*comparison.accuracy_rows(), *comparison.difference_rows()]
 
