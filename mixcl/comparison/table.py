@@ -120,7 +120,10 @@ class Table:
         check_keys(dict.fromkeys(protocol_of(measure) for measure in self.measures), known, 'measures')
         check_keys(dict.fromkeys(self.baselines), (*BASELINES, *NETWORKS), 'baselines')
         if self.named not in self.measures:
-            raise UserError(f'named={self.named!r} is none of the measures {", ".join(self.measures)}')
+            raise UserError(
+                f'named={self.named!r} is none of the measures {", ".join(self.measures)}; set named to the one '
+                'that is judged first'
+            )
         for pair in self.pairs:
             if len(pair) != 2:
                 raise UserError(f'pairs: {pair!r} must be two names of runs')
