@@ -106,14 +106,16 @@ def config_of(method: str | None, model: str | None = None, teacher: str | None 
     method = str(method or ('distillation' if teacher else 'patchmix'))
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')
-    stems = sorted(PREFERRED, key=lambda stem: stem.startswith('vit')) if 'resnet' in (model or '') else PREFERRED
     if method in known:
         return find_config(method)
-    for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
-        found = [f'{name}/{stem}{suffix}' for stem in stems if f'{name}/{stem}{suffix}' in known]
-        if found:
-            return find_config(found[0])
+    hosts = [each for each in HOSTS if any(f'{name}/{stem}_{each}' in known for stem in PREFERRED)]
+    suffixes = [f'_{host}'] if host else ['', *(f'_{each}' for each in hosts)]
+    stems = [f'{name}/{stem}{suffix}' for suffix in suffixes for stem in PREFERRED]
+    if 'resnet' in (model or ''):
+        stems.sort(key=lambda stem: stem.startswith(f'{name}/vit'))
+    found = [stem for stem in stems if stem in known]
+    if found:
+        return find_config(found[0])
     methods = sorted({config.partition('/')[0] for config in known_configs()} - {'transfer'})
-    hosts = [each for each in HOSTS if any(config.endswith(f'_{each}') for config in known)]
     which = f'it has the hosts {", ".join(hosts)}' if hosts else f'choose one of {", ".join(methods)}'
     raise UserError(f'there is no method {method!r}; {which}')

@@ -272,9 +272,14 @@ def test_methods_and_hosts_have_configs() -> None:
                          ('sdmp', 'vit-s16_in1k_mocov3'), ('sdmp/dino', 'vit-s16_in1k_dino')):  # fmt: skip
         assert config_of(method).stem == stem
     for method, stem in (('mocov2', 'r50_in1k'), ('byol', 'r50_in1k'), ('mixco', 'r50_in1k_mocov2'),
+                         ('scalemix', 'r50_in1k_mocov2'), ('stitch', 'vit-s16_in1k_mocov3'),
                          ('patchmix', 'vit-s16_folder')):  # fmt: skip
         assert config_of(method, 'torchvision:resnet50').stem == stem
-    for method, message in (('bsim/dino', 'hosts mocov2, simclr'), ('patchmax', 'choose one of aps, .*patchmix')):
+    for method, message in (
+        ('bsim/dino', 'hosts mocov2, simclr'),
+        ('stitch/dino', 'hosts mocov3$'),
+        ('patchmax', 'choose one of aps, .*patchmix'),
+    ):
         with pytest.raises(UserError, match=message):
             config_of(method)
 
