@@ -34,9 +34,9 @@ def _momentum(epochs=200, steps=132):
 
 # The temperatures below were chosen among .1, .2, .4, .6 and 1, after the rates of SGD (.03, .06, .12 for 256 images),
 # by few_labels of one run each, which learnt from 1,150 of the training images and was tested on the other 287.
-def _vit(config, temperature, options=(), epochs=200):
+def _vit(config, temperature, options=(), epochs=200, suffix=''):
     common = {'model.backbone': _VIT, **_HEADS, **_ADAMW, **_momentum(epochs), _TEMPERATURE: temperature}
-    return _run(f'{config}/vit-xs4_digits', {**common, **dict(options)}, epochs)
+    return _run(f'{config}/vit-xs4_digits{suffix}', {**common, **dict(options)}, epochs)
 
 
 def _patchmix(options=(), weights=(1.0, 0.5, 0.5), temperature=1.0, epochs=200, patches=()):
@@ -118,6 +118,9 @@ runs = dict(
     mocov3_patch2=_vit('mocov3', 1.0, _PATCH2),
     aps=_run('aps/vit-t2_cifar10', _APS, warmup=1 / 80),  # the rate chosen first, among .001, .002 and .004
     patchmix_patches=_patchmix({'model.patches': dict(tokens=8)}, patches=[_OF_PATCHES]),
+    # Other mixers on MoCo v3, at the temperature that was chosen for it, not for them.
+    mocov3_longest=_vit('mocov3', 0.6, epochs=350),
+    **{name: _vit(name, 0.6, suffix='_mocov3') for name in ('mixmask', 'scalemix', 'stitch')},
     # With optimiser, heads and momentum of their configs. Nothing was chosen for them: no verdicts beside others.
     **{name: _run(f'{name}/vit-xs4_digits', {}) for name in ('mae', 'simmim')},
     **{name: _run(f'{name}/vit-xs4_digits', {'model.backbone': _VIT}) for name in ('swav', 'dino')},
@@ -145,6 +148,9 @@ pairs = [  # longer hosts make as many encoder passes; what is marked later was 
     *[('mixco_simclr', 'simclr_longer'), ('bsim_simclr', 'simclr_longest'), ('wbsim_simclr', 'simclr_longest')],
     *[('bsim_byol', 'byol'), ('wbsim_byol', 'byol'), ('wbsim_byol', 'byol_longer')],
     *[(f'mixco_mocov2{keys}', f'mocov2{keys}{length}') for keys in ('', '_slow') for length in ('', '_longer')],
+    # Other mixers; beside others than MoCo v3 later
+    *[(own, 'mocov3') for own in ('mixmask', 'scalemix', 'stitch')],
+    *[('mixmask', 'mocov3_longest'), ('stitch', 'mocov3_longer'), ('scalemix', 'sdmp'), ('scalemix', 'third')],
     # APS, and terms between patches
     *[('aps', 'mocov3_patch2'), *((f'{own}_patches', own) for own in ('patchmix', 'dino', 'ibot'))],
 ]

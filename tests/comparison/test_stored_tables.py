@@ -21,13 +21,14 @@ PUBLISHED = {
     ('two_images', 'unmixed'): '+2.6 [+0.8, +4.4] better | -1.2 [-4.3, +1.8] not told apart',
     ('mixture_to_mixture', 'frame'): '-9.5 [-18.1, -1.0] worse | -12.1 [-20.8, -3.4] worse',
     ('third', 'mocov3'): '+3.2 [+0.8, +5.7] better | -1.4 [-4.9, +2.1] not told apart',
+    ('scalemix', 'mocov3'): '+5.6 [+3.5, +7.7] better | +0.0 [-1.9, +1.9] not told apart | +1.5 [-1.9, +4.9] not told',
     ('weights_1_1_3', 'patchmix'): '-4.0 [-6.6, -1.3] worse | -2.8 [-6.3, +0.7] not told apart',
     ('bsim_byol', 'byol'): '+6.5 [+1.9, +11.1] better | +1.2 [-2.0, +4.4] not told apart',
     ('mixco_mocov2_slow', 'mocov2_slow'): '+3.2 [-1.2, +7.6] not told apart | +3.1 [-3.8, +10.1] not told apart',
     ('dino_patches', 'dino'): '+1.7 [-6.4, +9.8] not told apart',
     ('aps', 'mocov3_patch2'): '+1.1 [-4.6, +6.8] not told apart | -1.8 [-5.5, +2.0] not told apart',
 }
-"""Differences in few labels, 1-NN and the linear probe, as the project's pages had them before there was the file."""
+"""Differences in few labels, 1-NN and the linear probe, as the project's pages have them."""
 
 
 _STORED = [path.name.partition('.')[0] for path in (ROOT / 'examples').glob('*.json.xz')]
