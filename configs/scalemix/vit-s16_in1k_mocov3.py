@@ -1,4 +1,4 @@
-# ScaleMix on MoCo v3 (in no paper): each view's query is mixed with a further such crop; keys are the clean views.
+# ScaleMix on MoCo v3 (in no paper): each view's query is mixed with a crop of the same augmentations; keys are clean.
 _base_ = '../mocov3/vit-s16_in1k.py'
 
 model = dict(
