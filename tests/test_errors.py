@@ -6,9 +6,9 @@ import re
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from torch.utils.data import DataLoader
@@ -22,7 +22,7 @@ def test_one_process_tells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     for rank, alone, waits in ((0, False, []), (1, False, [10]), (1, True, [])):
         waited: list[float] = []
         monkeypatch.setenv('RANK', str(rank))
-        monkeypatch.setattr(time, 'sleep', waited.append)
+        monkeypatch.setattr('mixcl.errors.time', SimpleNamespace(sleep=waited.append))
         error = UserError('this cannot work')
         error.on_one_process_only = alone
         with pytest.raises(SystemExit) as exit_, reported_to_user():
@@ -123,7 +123,7 @@ def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_trace
         return capsys.readouterr().err
 
     waited: list[float] = []
-    monkeypatch.setattr(time, 'sleep', waited.append)
+    monkeypatch.setattr('mixcl.errors.time', SimpleNamespace(sleep=waited.append))
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'temporary'))
     (tmp_path / 'temporary').mkdir()
     said = re.fullmatch(f'error: {error}; the traceback is in (.*); epoch_3.pth is saved; again\n', ended(tmp_path))
